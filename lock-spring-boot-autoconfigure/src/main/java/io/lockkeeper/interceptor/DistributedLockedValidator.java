@@ -131,19 +131,15 @@ public final class DistributedLockedValidator
                 types.computeIfAbsent(same, unknown -> bean).names().add(name);
             }
         }
-        // Loops, here and below: each lambda costs the start a class.
-        Collection<Beans> all = new ArrayList<>();
+        // A loop: each lambda costs the start a class.
         List<AnnotatedMethod> found = new ArrayList<>();
         for (Beans each : types.values()) {
-            if (!each.methods().isEmpty()) {
-                all.add(each);
-                found.addAll(each.methods());
-                each.methods().forEach(advisor.specs()::announce);
-            }
+            found.addAll(each.methods());
         }
+        found.forEach(advisor.specs()::announce);
         methods = found;
         if (!isOff()) {
-            requireParts(all);
+            requireParts(types.values());
         }
         started = true;
         for (Beans each : types.values()) {
@@ -209,7 +205,7 @@ public final class DistributedLockedValidator
         if (!woven) {
             requireLockedParents();
         }
-        if (all.isEmpty()) {
+        if (methods.isEmpty()) {
             return;
         }
         requirePart(
@@ -306,7 +302,11 @@ public final class DistributedLockedValidator
                 addUnlocked(same.unlocked(), same.type(), faults);
             }
         });
-        addOfClass(same.type(), found);
+        // The annotation itself cannot be there, but one that is composed of it may forget to say where it belongs.
+        if (MergedAnnotations.from(same.type(), SearchStrategy.TYPE_HIERARCHY).isPresent(DistributedLocked.class)) {
+            String problem = "has the annotation on the class, where it locks nothing";
+            found.add(new DistributedLockedFault(same.type(), "", "", problem, "Write it on the methods"));
+        }
         return found;
     }
 
@@ -328,18 +328,6 @@ public final class DistributedLockedValidator
         // A class below the known one may have the fallback.
         found.removeIf(fault -> !same.isExact() && fault.attribute().equals(Fallback.ATTRIBUTE));
         return found;
-    }
-
-    private static void addOfClass(Class<?> type, Collection<DistributedLockedFault> found) {
-        // The annotation itself cannot be there, but one that is composed of it may forget to say where it belongs.
-        if (MergedAnnotations.from(type, SearchStrategy.TYPE_HIERARCHY).isPresent(DistributedLocked.class)) {
-            found.add(new DistributedLockedFault(
-                    type,
-                    "",
-                    "",
-                    "has the annotation on the class, where it locks nothing",
-                    "Write it on the methods"));
-        }
     }
 
     /** Returns the methods that definitions of beans let the container call when it makes or destroys them. */
@@ -378,8 +366,7 @@ public final class DistributedLockedValidator
     /** All that is told of a bean with a synthetic definition; those of this context were seen at the start. */
     @Override
     public void postProcessMergedBeanDefinition(RootBeanDefinition definition, Class<?> type, String name) {
-        if (definition.isSynthetic()
-                && definition.getDecoratedDefinition() == null
+        if (ProxyCheck.isSynthetic(definition)
                 && (started || !beans.containsBeanDefinition(name))
                 && isToBeProxied(type)) {
             warnOfBare(
@@ -471,7 +458,8 @@ public final class DistributedLockedValidator
                         "the bean '" + beanName + "' has an object of it inside, which is itself no bean");
             }
         }
-        List<DistributedLockedFault> faults = checkHidden(instantiated.remove(beanName), bean, beanName);
+        List<DistributedLockedFault> faults = new ArrayList<>(0);
+        faults.addAll(checkHidden(instantiated.remove(beanName), bean, beanName));
         if (started || !isSeenAtStart(beanName)) {
             faults.addAll(checkMade(bean, beanName));
         }
@@ -500,27 +488,26 @@ public final class DistributedLockedValidator
         boolean isReplaced = instantiated != null && !instantiated.isInstance(bean);
         Class<?> type = isReplaced ? instantiated : ProxyCheck.decoratedClass(bean);
         if (type == null || !isToBeProxied(type) || hasAnnotatedMethods(proxies.wasProxied(name, bean))) {
-            return new ArrayList<>(0);
+            return List.of();
         }
         String remedy = " or write the annotation in the interface";
         if (isReplaced) {
+            String reason =
+                    "a BeanPostProcessor puts something around the bean [" + name + "] before the proxy that locks";
             return proxies.isMock(bean)
-                    ? new ArrayList<>(0)
-                    : unlocked(
-                            type,
-                            bean,
-                            "a BeanPostProcessor puts something around the bean [" + name
-                                    + "] before the proxy that locks",
-                            "Let it do so in postProcessAfterInitialization," + remedy);
-        } else if (proxies.isUnlockedObject(bean)) {
+                    ? List.of()
+                    : unlocked(type, bean, reason, "Let it do so in postProcessAfterInitialization," + remedy);
+        } else if (bean instanceof Advised && !proxies.isMissing(name, bean)) {
+            return List.of();
+        } else if (ProxyCheck.target(bean) != null) {
             String reason = "the bean [" + name + "] is a proxy by interfaces of an object that is no bean";
             return unlocked(type, bean, reason, "Let its target be a bean," + remedy);
         }
-        String unknown = proxies.unknownTarget(bean);
+        String unknown = ProxyCheck.unknownTarget(bean);
         if (unknown != null && !hasAnnotatedMethods(bean.getClass())) {
             warnOfBare(type, "the bean '" + name + "' is " + unknown + " is a bean");
         }
-        return new ArrayList<>(0);
+        return List.of();
     }
 
     /** Returns a fault for each method of a class that is called through the interfaces of something before it. */

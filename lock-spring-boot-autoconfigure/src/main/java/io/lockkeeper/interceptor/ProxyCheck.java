@@ -191,7 +191,8 @@ record ProxyCheck(ConfigurableListableBeanFactory beans) {
             return false;
         }
         Class<?> proxied = wasProxied(name, bean);
-        return (bean instanceof Advised || proxied == null || proxied == bean.getClass()) && !isMock(bean);
+        return (bean instanceof Advised || proxied == null || proxied == bean.getClass())
+                && !isMock(Objects.requireNonNullElse(target(bean), bean));
     }
 
     /** Returns whether a bean that is not there yet will be made as it is, without post-processors that lock it. */
@@ -199,9 +200,12 @@ record ProxyCheck(ConfigurableListableBeanFactory beans) {
         return existing(name) == null && isSynthetic(name);
     }
 
-    /** Scoped proxies may be, and pass calls on to beans that are not. */
     boolean isSynthetic(String name) {
-        RootBeanDefinition definition = definition(name);
+        return isSynthetic(definition(name));
+    }
+
+    /** Scoped proxies may be, and pass calls on to beans that are not. */
+    static boolean isSynthetic(RootBeanDefinition definition) {
         return definition.isSynthetic() && definition.getDecoratedDefinition() == null;
     }
 
@@ -278,15 +282,8 @@ record ProxyCheck(ConfigurableListableBeanFactory beans) {
                 : null;
     }
 
-    /** Returns whether a proxy has one object behind it, no mock, and no lock stands before that. */
-    boolean isUnlockedObject(Object proxy) {
-        Object target = target(proxy);
-        return target != null && !isAdvised(proxy) && !isMock(target);
-    }
-
-    /** Says from where a proxy gets objects which are no beans that Spring knows of, and before which it sees no lock. */
-    @Nullable
-    String unknownTarget(Object proxy) {
+    /** Says from where a proxy gets objects which are no beans that Spring knows of; null where it does not. */
+    static @Nullable String unknownTarget(Object proxy) {
         if (!(proxy instanceof Advised advised)) {
             return "an opaque proxy by interfaces, unless its target";
         }
@@ -295,13 +292,14 @@ record ProxyCheck(ConfigurableListableBeanFactory beans) {
         boolean isKnown = source.isStatic()
                 || source instanceof AbstractBeanFactoryBasedTargetSource
                 || (type != null && SpringProxy.class.isAssignableFrom(type));
-        return isKnown || isAdvised(proxy) || target(proxy) != null
+        return isKnown
                 ? null
                 : "a proxy by interfaces that gets its target from "
                         + source.getClass().getName() + ", unless that";
     }
 
-    private static @Nullable Object target(Object proxy) {
+    /** Returns the one object behind a proxy, which may be a proxy too; null where there is none, or not one alone. */
+    static @Nullable Object target(Object proxy) {
         return proxy instanceof Advised advised && advised.getTargetSource() instanceof HotSwappableTargetSource source
                 ? source.getTarget()
                 : AopProxyUtils.getSingletonTarget(proxy);
