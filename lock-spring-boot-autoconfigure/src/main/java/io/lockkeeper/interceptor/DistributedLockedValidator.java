@@ -227,9 +227,7 @@ public final class DistributedLockedValidator
                         + " too.");
         requirePart(
                 !woven
-                        || all.stream()
-                                .flatMap(each -> each.methods().stream())
-                                .anyMatch(method -> MethodCheck.WeavingCheck.isWoven(method.method()))
+                        || methods.stream().anyMatch(each -> MethodCheck.WeavingCheck.isWoven(each.method()))
                         // They are checked when they are made.
                         || all.stream().allMatch(each -> each.type().isInterface()),
                 "lockkeeper.mode is aspectj, but the AspectJ weaver does not run, or does not weave Lockkeeper's"
@@ -528,14 +526,13 @@ public final class DistributedLockedValidator
 
     /** Checks what a bean turns out to be; before the end of the start, it only remembers that. */
     private List<DistributedLockedFault> checkMade(Object bean, String name) {
-        if (ProxyCheck.isScoped(bean)
-                // A factory of proxies tells the class of their target for its own.
-                || (bean instanceof TargetClassAware && !AopUtils.isAopProxy(bean))
-                || name.endsWith(AutowireCapableBeanFactory.ORIGINAL_INSTANCE_SUFFIX)) {
+        if (ProxyCheck.isScoped(bean) || name.endsWith(AutowireCapableBeanFactory.ORIGINAL_INSTANCE_SUFFIX)) {
             return List.of();
         }
         Class<?> proxied = bean instanceof TargetClassAware ? null : proxies.wasProxied(name, bean);
-        Class<?> type = ClassUtils.getUserClass(proxied == null ? AopUtils.getTargetClass(bean) : proxied);
+        // A factory of proxies tells the class of their target, too.
+        Class<?> own = AopUtils.isAopProxy(bean) ? AopUtils.getTargetClass(bean) : bean.getClass();
+        Class<?> type = ClassUtils.getUserClass(proxied == null ? own : proxied);
         boolean isJdkProxy = AopUtils.isJdkDynamicProxy(bean);
         // A proxy by interfaces may answer calls that the object behind it knows nothing of.
         Class<?> called = isJdkProxy ? bean.getClass() : type;
