@@ -549,10 +549,8 @@ public final class DistributedLockedValidator
         boolean isByInterfaces = AopUtils.isAopProxy(bean) ? isJdkProxy : proxies.isByInterfaces(name, type);
         // Only methods of its interfaces can be called on a proxy that has nothing else.
         boolean isCalled = woven || !isJdkProxy;
-        boolean isUnlocked =
-                isCalled && !woven && !isOff() && beans.containsBeanDefinition(name) && proxies.isMissing(name, bean);
-        Beans made = new Beans(
-                type, true, isCalled, isByInterfaces, List.of(name), isUnlocked ? List.of(name) : List.of(), methods);
+        List<String> unlocked = isCalled && isUnlocked(name, bean) ? List.of(name) : List.of();
+        Beans made = new Beans(type, true, isCalled, isByInterfaces, List.of(name), unlocked, methods);
         if (!started) {
             unchecked.add(made);
             return List.of();
@@ -562,6 +560,16 @@ public final class DistributedLockedValidator
             harmless.add(both);
         }
         return found;
+    }
+
+    /** Without a definition of its own, a bean may be what was put around its proxy. */
+    private boolean isUnlocked(String name, Object bean) {
+        return !woven
+                && !isOff()
+                && proxies.isMissing(name, bean)
+                && (beans.containsBeanDefinition(name)
+                        || ProxyCheck.isNeverProxied(bean.getClass())
+                        || !proxies.isProxying());
     }
 
     /** Checks what the start has not seen; the annotations of a class once. */

@@ -273,6 +273,30 @@ class UnlockedBeansTest {
                 }));
     }
 
+    @ParameterizedTest
+    @ValueSource(classes = {Advising.class, Infrastructure.class})
+    void anObjectWithoutADefinitionOfItsOwnThatSpringNeverProxiesIsReported(Class<?> type) {
+        String problem = "is not locked, because Spring puts no proxy around the bean [";
+        RootBeanDefinition keeping = new RootBeanDefinition(Keeping.class);
+        keeping.getPropertyValues().add("kept", new RootBeanDefinition(type));
+        runner().withInitializer(
+                        context -> ((GenericApplicationContext) context).registerBeanDefinition("keeping", keeping))
+                .run(context -> assertThat(faults(context))
+                        .singleElement()
+                        .satisfies(fault -> assertThat(fault.problem()).startsWith(problem)));
+        runner().run(context -> assertThatExceptionOfType(BeanCreationException.class)
+                .isThrownBy(() -> context.getAutowireCapableBeanFactory().createBean(type))
+                .havingRootCause()
+                .isInstanceOf(DistributedLockedConfigurationException.class)
+                .withMessageContaining(problem + type.getName()));
+    }
+
+    static class Keeping {
+        public void setKept(Object kept) {
+            assertThat(kept).isNotNull();
+        }
+    }
+
     /** Neither the auto-proxy creator nor the check sees such a bean when it is made. */
     @ParameterizedTest
     @ValueSource(strings = {"eager", "lazy", "prototype"})
