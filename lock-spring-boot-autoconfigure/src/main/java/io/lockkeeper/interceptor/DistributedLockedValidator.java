@@ -213,27 +213,28 @@ public final class DistributedLockedValidator
                 "there is no LockOperations bean, or it is null.",
                 "Define a LockTemplate bean that is not null, or let the auto-configuration of Lockkeeper define it. Where"
                         + " that of the parent context is to lock, define none in this one.");
+        if (woven) {
+            requirePart(
+                    methods.stream().anyMatch(each -> MethodCheck.WeavingCheck.isWoven(each.method()))
+                            // They are checked when they are made.
+                            || all.stream().allMatch(each -> each.type().isInterface()),
+                    "lockkeeper.mode is aspectj, but the AspectJ weaver does not run, or does not weave Lockkeeper's"
+                            + " aspect into them.",
+                    "Start the JVM with -javaagent:aspectjweaver.jar, the jar of org.aspectj:aspectjweaver, or remove"
+                            + " lockkeeper.mode=aspectj.");
+            return;
+        }
         requirePart(
-                woven || proxies.exists(DistributedLockedAdvisor.class),
+                proxies.exists(DistributedLockedAdvisor.class),
                 "there is no DistributedLockedAdvisor bean.",
                 "Do not remove or replace the bean 'distributedLockedAdvisor' of Lockkeeper's auto-configuration.");
         requirePart(
-                woven
-                        || proxies.isProxying()
+                proxies.isProxying()
                         || all.stream().flatMap(each -> each.names().stream()).allMatch(proxies::isAttached),
                 "no auto-proxy creator puts proxies around beans.",
                 "Do not remove or replace the bean '" + AopConfigUtils.AUTO_PROXY_CREATOR_BEAN_NAME
                         + "', or add @EnableAspectJAutoProxy. Let Lockkeeper's auto-configuration run in a child context,"
                         + " too.");
-        requirePart(
-                !woven
-                        || methods.stream().anyMatch(each -> MethodCheck.WeavingCheck.isWoven(each.method()))
-                        // They are checked when they are made.
-                        || all.stream().allMatch(each -> each.type().isInterface()),
-                "lockkeeper.mode is aspectj, but the AspectJ weaver does not run, or does not weave Lockkeeper's"
-                        + " aspect into them.",
-                "Start the JVM with -javaagent:aspectjweaver.jar, the jar of org.aspectj:aspectjweaver, or remove"
-                        + " lockkeeper.mode=aspectj.");
     }
 
     /** The start checks only the beans of this context, and those of parents may be locked by what is there. */
@@ -361,9 +362,13 @@ public final class DistributedLockedValidator
         }
     }
 
-    /** All that is told of a bean with a synthetic definition; those of this context were seen at the start. */
+    /** All that is told of a synthetic definition, and the first of what the factory makes that is no bean. */
     @Override
     public void postProcessMergedBeanDefinition(RootBeanDefinition definition, Class<?> type, String name) {
+        if (name.equals(type.getName()) && !isBean(name) && advisor.isCandidate(type)) {
+            instantiated.put(name, type);
+        }
+        // Those of this context were seen at the start.
         if (ProxyCheck.isSynthetic(definition)
                 && (started || !beans.containsBeanDefinition(name))
                 && isToBeProxied(type)) {
@@ -372,14 +377,6 @@ public final class DistributedLockedValidator
                     "a definition of it, which is inside of another one or came after the start, is synthetic, and Spring"
                             + " puts no proxy around such a bean");
         }
-    }
-
-    @Override
-    public @Nullable Object postProcessBeforeInstantiation(Class<?> type, String name) {
-        if (name.equals(type.getName()) && !isBean(name) && advisor.isCandidate(type)) {
-            instantiated.put(name, type);
-        }
-        return null;
     }
 
     /** An object of which only the fields are set has the name of its class, and was not announced before. */
