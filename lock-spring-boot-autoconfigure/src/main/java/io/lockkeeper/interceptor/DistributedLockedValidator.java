@@ -211,8 +211,8 @@ public final class DistributedLockedValidator
         requirePart(
                 proxies.isLockingPossible(),
                 "there is no LockOperations bean, or it is null.",
-                "Define a LockTemplate bean that is not null, or let the auto-configuration of Lockkeeper define it. Where"
-                        + " that of the parent context is to lock, define none in this one.");
+                "Define a LockTemplate bean that is not null, or let the auto-configuration of Lockkeeper define it."
+                        + " Where that of the parent context is to lock, define none in this one.");
         if (woven) {
             requirePart(
                     methods.stream().anyMatch(each -> MethodCheck.WeavingCheck.isWoven(each.method()))
@@ -233,8 +233,8 @@ public final class DistributedLockedValidator
                         || all.stream().flatMap(each -> each.names().stream()).allMatch(proxies::isAttached),
                 "no auto-proxy creator puts proxies around beans.",
                 "Do not remove or replace the bean '" + AopConfigUtils.AUTO_PROXY_CREATOR_BEAN_NAME
-                        + "', or add @EnableAspectJAutoProxy. Let Lockkeeper's auto-configuration run in a child context,"
-                        + " too.");
+                        + "', or add @EnableAspectJAutoProxy. Let Lockkeeper's auto-configuration run in a child"
+                        + " context, too.");
     }
 
     /** The start checks only the beans of this context, and those of parents may be locked by what is there. */
@@ -284,8 +284,8 @@ public final class DistributedLockedValidator
         }
         if (!skipped.isEmpty() && !same.methods().isEmpty()) {
             log.warn(
-                    "The methods with @DistributedLocked of {} are not locked, unless what makes these beans locks them: their"
-                            + " definitions are synthetic, and Spring puts no proxies around them",
+                    "The methods with @DistributedLocked of {} are not locked, unless what makes these beans locks"
+                            + " them: their definitions are synthetic, and Spring puts no proxies around them",
                     skipped);
         }
     }
@@ -355,10 +355,8 @@ public final class DistributedLockedValidator
                     problem + " was made before locks could be put around it",
                     "Let what needs it so early, such as a BeanPostProcessor, ask an ObjectProvider for it later");
         } else {
-            faults.add(
-                    problem
-                            + " is in a child context, whose auto-proxy creator does not look for advisors in the parent",
-                    "Let Lockkeeper's auto-configuration run in the child context, too");
+            problem += " is in a child context, whose auto-proxy creator does not look for advisors in the parent";
+            faults.add(problem, "Let Lockkeeper's auto-configuration run in the child context, too");
         }
     }
 
@@ -374,8 +372,8 @@ public final class DistributedLockedValidator
                 && isToBeProxied(type)) {
             warnOfBare(
                     type,
-                    "a definition of it, which is inside of another one or came after the start, is synthetic, and Spring"
-                            + " puts no proxy around such a bean");
+                    "a definition of it, which is inside of another one or came after the start, is synthetic, and"
+                            + " Spring puts no proxy around such a bean");
         }
     }
 
@@ -448,9 +446,8 @@ public final class DistributedLockedValidator
         }
         for (Object element : elements(bean)) {
             if (isBare(element)) {
-                warnOfBare(
-                        element.getClass(),
-                        "the bean '" + beanName + "' has an object of it inside, which is itself no bean");
+                String reason = "the bean '" + beanName + "' has an object of it inside, which is itself no bean";
+                warnOfBare(element.getClass(), reason);
             }
         }
         List<DistributedLockedFault> faults = new ArrayList<>(0);
@@ -530,18 +527,15 @@ public final class DistributedLockedValidator
         // A factory of proxies tells the class of their target, too.
         Class<?> own = AopUtils.isAopProxy(bean) ? AopUtils.getTargetClass(bean) : bean.getClass();
         Class<?> type = ClassUtils.getUserClass(proxied == null ? own : proxied);
-        boolean isJdkProxy = AopUtils.isJdkDynamicProxy(bean);
-        // A proxy by interfaces may answer calls that the object behind it knows nothing of.
-        Class<?> called = isJdkProxy ? bean.getClass() : type;
-        List<Class<?>> both = List.of(type, called);
-        if (harmless.contains(both)
-                || !(advisor.isCandidate(type) || advisor.isCandidate(called))
-                || proxies.isMock(bean)) {
+        List<Class<?>> both = List.of(type, bean.getClass());
+        if (harmless.contains(both) || both.stream().noneMatch(advisor::isCandidate) || proxies.isMock(bean)) {
             return List.of();
         }
+        boolean isJdkProxy = AopUtils.isJdkDynamicProxy(bean);
         Collection<AnnotatedMethod> methods = new ArrayList<>(annotatedMethods(type));
         if (woven && isJdkProxy) {
-            addOfProxy(called, type, methods);
+            // It may answer calls that the object behind it knows nothing of.
+            addOfProxy(bean.getClass(), type, methods);
         }
         boolean isByInterfaces = AopUtils.isAopProxy(bean) ? isJdkProxy : proxies.isByInterfaces(name, type);
         // Only methods of its interfaces can be called on a proxy that has nothing else.
