@@ -88,8 +88,8 @@ final class ActionExecutor {
     private final Owner owner;
     private final FifoGate gate = new FifoGate();
 
-    /** The second cancels to come of attempts that have asked without an answer. */
-    private final Set<Ending> lastCancels = ConcurrentHashMap.newKeySet();
+    /** The releases to come of holds and attempts that have asked without an answer. */
+    private final Set<Ending> endings = ConcurrentHashMap.newKeySet();
 
     ActionExecutor(
             LockStore store,
@@ -546,14 +546,19 @@ final class ActionExecutor {
 
     /** Lets closing wait for a release that is repeated. */
     private Ending awaited(Ending ending) {
-        lastCancels.add(ending);
+        endings.add(ending);
         return ending;
     }
 
-    /** Returns what is completed when nothing of cancelled attempts can arrive any more, and that is released. */
-    CompletableFuture<?> lastCancels() {
-        return CompletableFuture.allOf(
-                lastCancels.stream().map(ending -> ending.over).toArray(CompletableFuture<?>[]::new));
+    /**
+     * Returns what is completed when the releases that are repeated are answered, or over: all of them, or only those
+     * of cancelled attempts, of which something may still arrive.
+     */
+    CompletableFuture<?> releases(boolean all) {
+        return CompletableFuture.allOf(endings.stream()
+                .filter(ending -> all || ending.lastArrival != null)
+                .map(ending -> ending.over)
+                .toArray(CompletableFuture<?>[]::new));
     }
 
     /** The grant of an attempt that has ended: a late copy of a command took a place. */
@@ -629,7 +634,7 @@ final class ActionExecutor {
         }
 
         private void finish() {
-            lastCancels.remove(this);
+            endings.remove(this);
             over.complete(null);
         }
     }

@@ -452,14 +452,18 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
     /** Gives back what there is and what may still come. Each step has the time that it needs if the store answers. */
     private CompletableFuture<?> end(Scheduler timer) {
         Duration once = traits.commandTimeout();
+        long begun = context.nanoTime();
         return atMost(once, timer, inBackground(this::refuseNested))
                 // Questions that are under way give locks that no caller receives: they go back first.
                 .thenCompose(gone -> atMost(once, timer, calls.none()))
                 .thenCompose(answered -> atMost(once, timer, inBackground(this::releaseHeld)))
                 // An answer that came only now may have given one more.
                 .thenCompose(released -> atMost(once, timer, calls.none()))
-                // A command of an attempt that was given up must find the lock taken back, or come too late.
-                .thenCompose(none -> executor.lastCancels());
+                .thenCompose(
+                        none -> timer.atMost(once.toNanos() - (context.nanoTime() - begun), executor.releases(true)))
+                // A store that told nothing for so long is most likely gone. But a command of an attempt that was given
+                // up must find the lock taken back, or come too late.
+                .thenCompose(done -> executor.releases(calls.heard().nanos() - begun > 0));
     }
 
     private CompletableFuture<?> refuseNested() {

@@ -33,6 +33,9 @@ final class RedisSession {
     private static final long LONGEST_EXAMINATION_MILLIS = 500;
     private static final long NEVER = -1;
 
+    /** So long closing waits for a server that has not answered the last command. */
+    private static final Duration LAST_WORD = Duration.ofMillis(100);
+
     /** An estimate of the server's clock may be behind by the command timeout divided by this, and no more. */
     private static final long LARGEST_ERROR = 8;
 
@@ -62,6 +65,9 @@ final class RedisSession {
     private CompletableFuture<Long> prepared;
     private CompletableFuture<?> described = CompletableFuture.completedFuture(null);
     private boolean closed;
+
+    /** Whether the last script to end had no answer. */
+    private volatile boolean silent;
 
     RedisSession(
             RedisConnectionFactory connections,
@@ -173,7 +179,13 @@ final class RedisSession {
         String server = commands.topology.serverOf(keys.get(0));
         long sent = clocks.micros(server);
         long begin = System.nanoTime();
-        return commands.eval(script, keys, argv.apply(sent), waitNanos).thenApply(raw -> {
+        return commands.eval(script, keys, argv.apply(sent), waitNanos).handle((raw, failure) -> {
+            if (silent != (failure != null)) {
+                silent = failure != null;
+            }
+            if (failure != null) {
+                throw failure instanceof CompletionException known ? known : new CompletionException(failure);
+            }
             long passed = TimeUnit.NANOSECONDS.toMicros(System.nanoTime() - begin);
             ScriptReply reply = new ScriptReply(raw, server, sent, passed);
             clocks.of(server).told(reply.serverMicros());
@@ -328,11 +340,12 @@ final class RedisSession {
             closed = true;
             last = described;
         }
+        Duration patience = silent ? LAST_WORD : traits.commandTimeout();
         // Commands may overtake each other: a description that is being written must not come after its end.
         CompletableFuture<?> deleted = last.thenCompose(done -> commands.delete(names.instance(clientId)))
                 .handle((done, gone) -> null)
-                .completeOnTimeout(null, traits.commandTimeout().toNanos(), TimeUnit.NANOSECONDS);
-        subscription.close(traits.commandTimeout());
+                .completeOnTimeout(null, patience.toNanos(), TimeUnit.NANOSECONDS);
+        subscription.close(patience);
         DaemonThreads.join(deleted);
         commands.close();
         // What is still under way ends with its time: the timer stops behind the last of it.

@@ -8,6 +8,8 @@ import io.lockkeeper.LockRequest;
 import io.lockkeeper.LockStoreException;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.testing.Connections;
+import io.lockkeeper.testing.LockRecord;
+import io.lockkeeper.testing.RedisCluster;
 import io.lockkeeper.testing.RedisServer;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
@@ -77,6 +79,48 @@ class ClosingTest {
     @EnumSource
     void takesFourCommandTimeoutsAtMostWhileRedisHangs(Connections driver) {
         assertThat(closing(driver, server::pause)).isLessThan(MOST);
+    }
+
+    private Duration closingAfter(RedisConnectionFactory connections, Runnable fault) {
+        try {
+            LockTemplate template = LockTemplate.builder(new RedisLockStore(
+                            connections, RedisLockStore.Options.defaults().withCommandTimeout(COMMAND_TIMEOUT)))
+                    .shutdownWait(Duration.ZERO)
+                    .build();
+            template.acquire("held");
+            fault.run();
+            long begin = System.nanoTime();
+            template.close();
+            return Duration.ofNanos(System.nanoTime() - begin);
+        } finally {
+            Connections.close(connections);
+        }
+    }
+
+    /** A store that has told nothing for so long is not asked again and again. */
+    @ParameterizedTest
+    @EnumSource
+    void takesOneCommandTimeoutWhereNoNodeOfAClusterIsLeft(Connections driver) {
+        try (RedisCluster cluster = RedisCluster.start()) {
+            assertThat(closingAfter(driver.toCluster(cluster.ports()), () -> cluster.masters()
+                            .forEach(RedisServer::kill)))
+                    .isLessThan(COMMAND_TIMEOUT.multipliedBy(2));
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void takesOneCommandTimeoutWhereRedisHangs(Connections driver) {
+        try {
+            assertThat(closingAfter(driver.to(server.port()), server::pause))
+                    .isLessThan(COMMAND_TIMEOUT.multipliedBy(2));
+        } finally {
+            server.resume();
+        }
+        // What had reached the server all the same has ended the hold.
+        Awaitility.await()
+                .until(() ->
+                        LockRecord.of(server, "lockkeeper:lock:held").owner().isEmpty());
     }
 
     /** A client that waits longer than the command timeout, by its own settings. */
