@@ -18,6 +18,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BinaryOperator;
 import java.util.function.Function;
 import java.util.stream.Stream;
@@ -38,12 +39,14 @@ final class SlotGroups {
 
     private final RedisSession session;
 
-    /**
-     * How many locks attempts held when they were last placed in the queue of a later group than the first. While a
-     * slot moves, groups are smaller, and answers may overtake each other: an attempt may seem to have lost some, and
-     * only begins anew.
-     */
-    private final Map<String, Integer> heldBefore = new ConcurrentHashMap<>();
+    /** What attempts held when they were last placed in the queue of a later group than the first. */
+    private final Map<String, Held> heldBefore = new ConcurrentHashMap<>();
+
+    /** Counts what is asked and told, because the answer to an earlier question may come after that to a later one. */
+    private final AtomicLong moments = new AtomicLong();
+
+    /** How many locks an attempt holds, and since when that is known. */
+    private record Held(int locks, long told) {}
 
     SlotGroups(RedisSession session) {
         this.session = session;
@@ -137,6 +140,7 @@ final class SlotGroups {
                 : command.leaseMillis();
         AcquireCommand part = new AcquireCommand(
                 groups.get(next), command.attempt(), command.mode(), leaseMillis, command.queue(), command.tokens(), 0);
+        long asked = moments.incrementAndGet();
         return eval(part).thenCompose(reply -> {
             if (reply instanceof Acquired acquired) {
                 List<Long> tokens = Stream.concat(taken.firstTokens().stream(), acquired.firstTokens().stream())
@@ -145,7 +149,7 @@ final class SlotGroups {
                 return inTurn(command, groups, next + 1, new Acquired(lease, tokens));
             }
             if (reply instanceof AcquireReply.Queued queued) {
-                if (hasLost(command.attempt(), taken.firstTokens().size())) {
+                if (hasLost(command.attempt(), taken.firstTokens().size(), asked)) {
                     // It may hold locks of later groups, which it cannot use: all goes back, and it begins anew.
                     return CompletableFuture.completedFuture(new AcquireReply.Ended());
                 }
@@ -163,10 +167,19 @@ final class SlotGroups {
         });
     }
 
-    /** Notes how many locks a waiting attempt holds, and returns whether it held more before. */
-    private boolean hasLost(String attempt, int held) {
-        Integer before = held == 0 ? heldBefore.remove(attempt) : heldBefore.put(attempt, held);
-        return before != null && before > held;
+    /**
+     * Notes how many locks a waiting attempt holds, and returns whether it held more when this was asked. The answer
+     * knows nothing of what was told after that.
+     */
+    private boolean hasLost(String attempt, int locks, long asked) {
+        Held before = heldBefore.get(attempt);
+        if (before != null && before.locks > locks) {
+            return before.told < asked && heldBefore.remove(attempt, before);
+        }
+        if (locks > 0) {
+            heldBefore.put(attempt, new Held(locks, moments.incrementAndGet()));
+        }
+        return false;
     }
 
     /** Releases all groups at once, and answers with what is worst. The token is that of the first name. */

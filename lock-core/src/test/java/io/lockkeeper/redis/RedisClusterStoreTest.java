@@ -12,6 +12,9 @@ import io.lockkeeper.LockStoreException;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.ReleaseResult;
 import io.lockkeeper.contract.RecordingListener;
+import io.lockkeeper.store.AcquireCommand;
+import io.lockkeeper.store.AcquireReply;
+import io.lockkeeper.store.ClaimMode;
 import io.lockkeeper.store.RenewCommand;
 import io.lockkeeper.store.StoredInstance;
 import io.lockkeeper.testing.Connections;
@@ -19,6 +22,10 @@ import io.lockkeeper.testing.IgnoredMessages;
 import io.lockkeeper.testing.RedisCluster;
 import io.lockkeeper.testing.RedisServer;
 import io.lockkeeper.testing.RespConnection;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -26,10 +33,12 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.IntStream;
 import org.awaitility.Awaitility;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -39,8 +48,10 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.springframework.data.redis.RedisConnectionFailureException;
 import org.springframework.data.redis.connection.RedisClusterConfiguration;
+import org.springframework.data.redis.connection.RedisClusterConnection;
 import org.springframework.data.redis.connection.RedisConnection;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
+import org.springframework.data.redis.connection.RedisScriptingCommands;
 import org.springframework.data.redis.connection.jedis.JedisConnectionFactory;
 
 /** Locks in a cluster of three masters. */
@@ -84,6 +95,11 @@ class RedisClusterStoreTest {
         return IntStream.range(0, count).mapToObj(i -> "name " + i).toList();
     }
 
+    private static RedisClusterConfiguration clusterConfiguration() {
+        return new RedisClusterConfiguration(
+                cluster.ports().stream().map(port -> "127.0.0.1:" + port).toList());
+    }
+
     private static void awaitSubscriptions(int count) {
         Awaitility.await()
                 .until(() -> cluster.masters().stream()
@@ -125,18 +141,15 @@ class RedisClusterStoreTest {
         String first = "lockkeeper:lock:name 1";
         assertThat(cluster.masterOf(first)).isNotSameAs(cluster.masterOf("lockkeeper:lock:name 2"));
         AtomicBoolean armed = new AtomicBoolean();
-        JedisConnectionFactory connections =
-                new JedisConnectionFactory(new RedisClusterConfiguration(cluster.ports().stream()
-                        .map(port -> "127.0.0.1:" + port)
-                        .toList())) {
-                    @Override
-                    public RedisConnection getConnection() {
-                        if (armed.get() && !isFree(first) && armed.getAndSet(false)) {
-                            throw new RedisConnectionFailureException("no connection is left");
-                        }
-                        return super.getConnection();
-                    }
-                };
+        JedisConnectionFactory connections = new JedisConnectionFactory(clusterConfiguration()) {
+            @Override
+            public RedisConnection getConnection() {
+                if (armed.get() && !isFree(first) && armed.getAndSet(false)) {
+                    throw new RedisConnectionFailureException("no connection is left");
+                }
+                return super.getConnection();
+            }
+        };
         connections.afterPropertiesSet();
         connections.start();
         factories.add(connections);
@@ -186,6 +199,81 @@ class RedisClusterStoreTest {
             lease.close();
             Awaitility.await().until(() -> keys.stream().allMatch(RedisClusterStoreTest::isFree));
         }
+    }
+
+    /** A grant has a waiter ask again while an answer is under way, which knows nothing of it yet. */
+    @Test
+    void aWaiterKeepsItsPlacesWhereALaterAnswerOvertakesAnEarlierOne() throws Exception {
+        List<String> names = List.of("name 1", "name 2", "name 3");
+        String last = "lockkeeper:lock:name 3";
+        CountDownLatch late = new CountDownLatch(1);
+        AtomicBoolean armed = new AtomicBoolean();
+        JedisConnectionFactory connections = new JedisConnectionFactory(clusterConfiguration()) {
+            @Override
+            public RedisConnection getConnection() {
+                return delaying(super.getConnection(), "lockkeeper:lock:name 2", armed, late);
+            }
+        };
+        connections.afterPropertiesSet();
+        connections.start();
+        factories.add(connections);
+        RedisLockStore.Options options = RedisLockStore.Options.defaults().withCommandTimeout(Duration.ofSeconds(8));
+        AcquireCommand question =
+                new AcquireCommand(names, "CLIENT00000000000001", ClaimMode.EXCLUSIVE, 30_000, true, 1);
+        try (LockTemplate holder = template(Connections.JEDIS).build();
+                RedisLockStore store = new RedisLockStore(connections, options)) {
+            store.open(
+                    StoredInstance.ofThisProcess("CLIENT000000", "test", ""),
+                    Duration.ofSeconds(30),
+                    new IgnoredMessages());
+            LockLease second = holder.acquire("name 2");
+            holder.acquire("name 3");
+            assertThat(store.acquire(question).get(5, TimeUnit.SECONDS)).isInstanceOf(AcquireReply.Queued.class);
+            armed.set(true);
+            CompletableFuture<AcquireReply> earlier = store.acquire(question);
+            Awaitility.await().until(() -> !armed.get());
+            second.close();
+            assertThat(store.acquire(question).get(5, TimeUnit.SECONDS)).isInstanceOf(AcquireReply.Queued.class);
+            assertThat(cluster.masterOf(last).waiting(last)).isEqualTo(1);
+
+            late.countDown();
+
+            assertThat(earlier).succeedsWithin(Duration.ofSeconds(5)).isInstanceOf(AcquireReply.Queued.class);
+        }
+    }
+
+    /** Returns a connection that keeps the next reply to a script over a key until it is told to give it. */
+    private static RedisConnection delaying(
+            RedisConnection connection, String key, AtomicBoolean armed, CountDownLatch late) {
+        RedisScriptingCommands scripts = intercepted(RedisScriptingCommands.class, (method, arguments) -> {
+            Object reply = method.invoke(connection.scriptingCommands(), arguments);
+            if (method.getName().equals("evalSha")
+                    && key.equals(new String(((byte[][]) arguments[3])[0], StandardCharsets.UTF_8))
+                    && armed.getAndSet(false)) {
+                late.await();
+            }
+            return reply;
+        });
+        return intercepted(
+                RedisClusterConnection.class,
+                (method, arguments) ->
+                        method.getName().equals("scriptingCommands") ? scripts : method.invoke(connection, arguments));
+    }
+
+    private interface Interception {
+        @Nullable
+        Object call(Method method, @Nullable Object[] arguments) throws Exception;
+    }
+
+    private static <T> T intercepted(Class<T> type, Interception interception) {
+        return type.cast(
+                Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] {type}, (proxy, method, arguments) -> {
+                    try {
+                        return interception.call(method, arguments);
+                    } catch (InvocationTargetException failure) {
+                        throw failure.getTargetException();
+                    }
+                }));
     }
 
     private static boolean isFree(String key) {
