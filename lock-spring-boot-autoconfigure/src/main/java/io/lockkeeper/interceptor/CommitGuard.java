@@ -218,9 +218,18 @@ public final class CommitGuard {
         }
 
         private static boolean isAny(Throwable failure, Predicate<Throwable> condition) {
-            return Stream.iterate(failure, Objects::nonNull, Throwable::getCause)
+            return Stream.iterate(failure, Objects::nonNull, LeaseLoss::causeOf)
                     .limit(MAX_CAUSES)
                     .anyMatch(condition);
+        }
+
+        /** Returns null also where an exception of the user's cannot tell. */
+        private static @Nullable Throwable causeOf(Throwable failure) {
+            try {
+                return failure.getCause();
+            } catch (RuntimeException | Error unknown) {
+                return null;
+            }
         }
     }
 }

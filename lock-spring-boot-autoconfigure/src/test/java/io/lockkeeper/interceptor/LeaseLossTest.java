@@ -77,6 +77,23 @@ class LeaseLossTest {
     }
 
     @Test
+    void aFailureThatCannotTellItsCauseIsThrownAsItIs() throws Throwable {
+        IllegalStateException failure = new IllegalStateException("as the test wants it") {
+            @Override
+            public synchronized Throwable getCause() {
+                throw new UnsupportedOperationException("as the test wants it");
+            }
+        };
+        when(body.proceed()).thenAnswer(call -> {
+            callbacks.forEach(callback -> callback.accept(loss));
+            throw failure;
+        });
+        assertThatThrownBy(() -> run(LossPolicy.INTERRUPT)).isSameAs(failure);
+        assertThat(failure.getSuppressed()).hasSize(1).allMatch(LockLostException.class::isInstance);
+        assertThat(Thread.interrupted()).isFalse();
+    }
+
+    @Test
     void withoutInterruptsNothingIsRegistered() throws Throwable {
         run(LossPolicy.FAIL);
         assertThat(callbacks).isEmpty();
