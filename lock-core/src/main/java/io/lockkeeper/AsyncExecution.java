@@ -141,7 +141,7 @@ final class AsyncExecution<T extends @Nullable Object> {
                     && !(future instanceof CompletableFuture<?> shared && shared.getNumberOfDependents() > 1)) {
                 future.cancel(true);
             }
-        } catch (RuntimeException refused) {
+        } catch (Throwable refused) {
             // There are stages that cannot be cancelled.
         }
     }
@@ -164,8 +164,9 @@ final class AsyncExecution<T extends @Nullable Object> {
 
     /** Returns what the caller is told of a failure: not that of a stage which only passes it on. */
     private Throwable told(Throwable failure) {
-        Throwable cause = failure.getCause();
-        return !endsWork && failure instanceof CompletionException && cause != null ? cause : failure;
+        // Not those of a user's own class, which may throw here.
+        Throwable cause = failure.getClass() == CompletionException.class ? failure.getCause() : null;
+        return endsWork || cause == null ? failure : cause;
     }
 
     private static <T extends @Nullable Object> void complete(

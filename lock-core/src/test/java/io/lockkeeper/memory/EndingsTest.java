@@ -19,8 +19,10 @@ import io.lockkeeper.store.ReleaseCommand;
 import io.lockkeeper.store.ReleaseReply;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.RejectedExecutionException;
@@ -29,6 +31,8 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Waits and holds that end in unusual ways: by a caller's own timeout, by closing, on a full executor. */
 class EndingsTest {
@@ -107,6 +111,49 @@ class EndingsTest {
         assertThatThrownBy(() -> result.get(20, TimeUnit.SECONDS)).hasCause(failure);
         assertThat(other.tryAcquire("x")).isPresent();
         decorated.close();
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void workWhoseFailureCannotTellItsCauseFreesTheLock(boolean throwsAtOnce) {
+        CompletionException failure = new CompletionException("as the test wants it", null) {
+            @Override
+            public synchronized Throwable getCause() {
+                throw new IllegalStateException("as the test wants it");
+            }
+        };
+
+        CompletableFuture<String> result = template.executeAsync(LockRequest.of("x"), lease -> {
+            if (throwsAtOnce) {
+                throw failure;
+            }
+            return CompletableFuture.failedFuture(failure);
+        });
+
+        Throwable told = Awaitility.await()
+                .atMost(Duration.ofSeconds(5))
+                .until(() -> result.handle((value, thrown) -> thrown).getNow(null), Objects::nonNull);
+        assertThat(told).isSameAs(failure);
+        assertThat(other.tryAcquire("x")).isPresent();
+    }
+
+    @Test
+    void aStageThatCannotBeCancelledIsAskedOnce() {
+        AtomicInteger asked = new AtomicInteger();
+        CompletableFuture<String> stage = new CompletableFuture<>() {
+            @Override
+            public boolean cancel(boolean mayInterrupt) {
+                asked.incrementAndGet();
+                throw new AssertionError("as the test wants it");
+            }
+        };
+
+        template.executeStage(LockRequest.of("x"), lease -> stage).cancel(true);
+
+        Awaitility.await().atMost(Duration.ofSeconds(20)).until(() -> template.toString()
+                .contains("held=0, names=0"));
+        assertThat(asked).hasValue(1);
+        assertThat(other.tryAcquire("x")).isPresent();
     }
 
     /** It is asked on the timer's thread, at each look. */
