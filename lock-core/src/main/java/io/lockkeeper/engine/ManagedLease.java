@@ -568,9 +568,12 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
 
     @Override
     public synchronized void forget(Consumer<LockLostException> callback) {
-        int last = callbacks.lastIndexOf(callback);
-        if (last >= 0) {
-            callbacks.remove(last);
+        // By identity: a user's own comparison may throw.
+        for (int i = callbacks.size() - 1; i >= 0; i--) {
+            if (callbacks.get(i) == callback) {
+                callbacks.remove(i);
+                return;
+            }
         }
     }
 

@@ -32,6 +32,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.slf4j.LoggerFactory;
 
@@ -196,6 +197,33 @@ class ManagedLeaseTest {
         lose(lease);
 
         assertThat(told).hasSize(1);
+    }
+
+    @Test
+    void aCallbackThatCannotBeComparedIsTakenBack() {
+        ManagedLease lease = fixture.holds(100);
+        Consumer<LockLostException> strange = new Consumer<>() {
+            @Override
+            public void accept(LockLostException loss) {
+                told.add(loss);
+            }
+
+            @Override
+            public boolean equals(@Nullable Object other) {
+                throw new IllegalStateException("of the caller");
+            }
+
+            @Override
+            public int hashCode() {
+                return 1;
+            }
+        };
+        lease.onLost(strange);
+        lease.forget(strange);
+
+        lose(lease);
+
+        assertThat(told).isEmpty();
     }
 
     @Test
