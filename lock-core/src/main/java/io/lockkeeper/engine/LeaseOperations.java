@@ -229,10 +229,10 @@ record LeaseOperations(
             ClockReading sent = context.now();
             ClockReading end = sent.plusMillis(millis);
             ClockReading before = ownEnd;
-            if (hasOwnEnd(hold)) {
-                ownEnd = before == null ? end : before.orEarlier(end);
-            } else {
+            if (!hasOwnEnd(hold)) {
                 hold.limit(end, sent);
+            } else if (before != null) {
+                ownEnd = before.orEarlier(end);
             }
             renewer.watch(hold);
             return renewer.renew(hold, millis)

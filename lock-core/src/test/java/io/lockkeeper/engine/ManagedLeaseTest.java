@@ -613,6 +613,19 @@ class ManagedLeaseTest {
     }
 
     @Test
+    void aReaderWhoseExtensionFailsIsRenewedAsBefore() {
+        ManagedLease lease = fixture.holds(READ, 100);
+        store.uponRenewal = RecordingStore.Sent::fail;
+        assertThatThrownBy(() -> lease.extend(Duration.ofSeconds(5))).isInstanceOf(LockStoreException.class);
+        store.uponRenewal = sent -> sent.answer(true);
+
+        time.pass(Duration.ofSeconds(60));
+
+        assertThat(lease.isHeld()).isTrue();
+        assertThat(lease.isFixed()).isFalse();
+    }
+
+    @Test
     void anExtensionWithAMinimumHoldTimeKeepsTheLockTakenAfterTheRelease() {
         ManagedLease lease = fixture.holds(100);
         time.pass(Duration.ofSeconds(3));
