@@ -90,7 +90,7 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
         Duration patience = traits.commandTimeout().multipliedBy(2).plusSeconds(1);
         this.calls = new PendingAnswers(context, this::armLookAfterAnError, patience);
         this.answers = new PendingAnswers(context, this::armLookAfterAnError, PendingRequest.WITHOUT_LIMIT);
-        this.inspection = new LockInspection(store, registry, context, instance, this::loseByForce);
+        this.inspection = new LockInspection(store, registry, context, instance, this::loseByForce, patience);
         this.executor = new ActionExecutor(store, traits, context, calls, registry, inspection, this);
         this.renewer = new LeaseRenewer(store, context, registry, executor::lose);
         this.policy = new LeasePolicy(

@@ -47,6 +47,7 @@ final class LockInspection implements LockInspector {
     private final EngineContext context;
     private final StoredInstance here;
     private final Consumer<StoreHold> revoked;
+    private final long patienceNanos;
     private final Map<String, StoredInstance> known = new LinkedHashMap<>(16, 0.75f, true) {
         @Override
         protected boolean removeEldestEntry(Map.Entry<String, StoredInstance> eldest) {
@@ -57,18 +58,25 @@ final class LockInspection implements LockInspector {
     /** Unanswered requests for instances, by their ids, shared by concurrent inspections. */
     private final Map<List<String>, CompletableFuture<?>> underWay = new ConcurrentHashMap<>();
 
-    /** Makes an inspection; a hold of this instance that was taken away by force is {@code revoked}. */
+    /**
+     * Makes an inspection.
+     *
+     * @param revoked hears of a hold of this instance that was taken away by force
+     * @param patience how long one who looks waits for the names of instances
+     */
     LockInspection(
             LockStore store,
             LeaseRegistry registry,
             EngineContext context,
             StoredInstance here,
-            Consumer<StoreHold> revoked) {
+            Consumer<StoreHold> revoked,
+            Duration patience) {
         this.store = store;
         this.registry = registry;
         this.context = context;
         this.here = here;
         this.revoked = revoked;
+        this.patienceNanos = patience.toNanos();
     }
 
     // ---- one lock ----
@@ -91,7 +99,7 @@ final class LockInspection implements LockInspector {
                 .isPresent();
     }
 
-    private CompletableFuture<Optional<LockStatus>> describe(String name) {
+    CompletableFuture<Optional<LockStatus>> describe(String name) {
         return store.inspect(name).thenCompose(found -> learn(
                         found.stream().flatMap(lock -> Stream.concat(lock.holders().stream(), lock.waiters().stream())))
                 .thenApply(learned -> found.map(this::status)));
@@ -142,12 +150,7 @@ final class LockInspection implements LockInspector {
         if (asked != null) {
             return asked;
         }
-        PendingAnswers.safely(() -> store.instances(unknown))
-                .thenAccept(found -> {
-                    synchronized (known) {
-                        found.forEach(instance -> known.put(instance.clientId(), instance));
-                    }
-                })
+        PendingAnswers.safely(() -> inTime(store.instances(unknown).thenApply(this::remember)))
                 .whenComplete((done, failure) -> {
                     underWay.remove(unknown);
                     if (failure == null) {
@@ -157,6 +160,20 @@ final class LockInspection implements LockInspector {
                     }
                 });
         return learned;
+    }
+
+    /** Without an answer in time, those who look go on without the names, and the next one asks anew. */
+    private CompletableFuture<Boolean> inTime(CompletableFuture<Boolean> answer) {
+        return context.scheduler()
+                .atMost(patienceNanos, answer)
+                .thenCompose(told -> answer.isDone() ? answer : CompletableFuture.completedFuture(false));
+    }
+
+    private boolean remember(List<StoredInstance> found) {
+        synchronized (known) {
+            found.forEach(instance -> known.put(instance.clientId(), instance));
+        }
+        return true;
     }
 
     private @Nullable LockInstance seen(String attempt) {

@@ -15,6 +15,7 @@ import io.lockkeeper.LockLostException;
 import io.lockkeeper.LockMode;
 import io.lockkeeper.LockNotAcquiredException;
 import io.lockkeeper.LockRequest;
+import io.lockkeeper.LockStatus;
 import io.lockkeeper.ReleaseResult;
 import io.lockkeeper.store.AcquireCommand;
 import io.lockkeeper.store.AcquireReply;
@@ -23,10 +24,12 @@ import io.lockkeeper.store.HandOverReply;
 import io.lockkeeper.store.ReleaseCommand;
 import io.lockkeeper.store.ReleaseReply;
 import io.lockkeeper.store.StoreException;
+import io.lockkeeper.store.StoredInstance;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
@@ -73,6 +76,30 @@ class LocalLockManagerTest {
         assertThat(manager.inspection.holderOf(lease.hold().attempt(), 0).join())
                 .extracting(LockInstance::heldSince)
                 .isEqualTo(Instant.ofEpochMilli(millis));
+    }
+
+    @Test
+    void aStatusGoesOnWithoutNamesThatDoNotComeAndTheNextOneAsksAnew() {
+        String client = "otherclient1";
+        store.stored = Optional.of(RecordingStore.ownedBy(client + "00000001"));
+        store.described = new CompletableFuture<>();
+        CompletableFuture<Optional<LockStatus>> first = manager.inspection.describe("stock");
+        time.pass(Duration.ofSeconds(3));
+        CompletableFuture<Optional<LockStatus>> second = manager.inspection.describe("stock");
+        time.pass(Duration.ofSeconds(2));
+        store.described = CompletableFuture.completedFuture(List.of(StoredInstance.ofThisProcess(client, "shop", "")));
+        CompletableFuture<Optional<LockStatus>> third = manager.inspection.describe("stock");
+
+        assertHolder(first, client);
+        assertHolder(second, client);
+        assertHolder(third, "shop");
+    }
+
+    private static void assertHolder(CompletableFuture<Optional<LockStatus>> status, String application) {
+        assertThat(status).isCompleted();
+        assertThat(status.join().orElseThrow().holders())
+                .extracting(LockInstance::application)
+                .containsExactly(application);
     }
 
     // ---- waits ----

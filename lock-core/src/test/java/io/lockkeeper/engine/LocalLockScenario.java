@@ -93,7 +93,7 @@ final class LocalLockScenario {
             context,
             calls,
             registry,
-            new LockInspection(store, registry, context, INSTANCE, hold -> {}),
+            new LockInspection(store, registry, context, INSTANCE, hold -> {}, Duration.ZERO),
             new Surroundings());
     private final LeaseRenewer renewer = new LeaseRenewer(store, context, registry, executor::lose);
     private final LeaseOperations leases =
