@@ -190,7 +190,7 @@ final class ActionExecutor {
         LocalLock lock = registry.lockOf(waiter);
         if (lock == null) {
             // It is being answered.
-            waiter.endNanos = ClockReading.NEVER;
+            waiter.endTime();
         } else {
             on(lock, (known, now) -> known.timedOut(waiter, now, calls.heard()));
         }
@@ -340,7 +340,6 @@ final class ActionExecutor {
 
     private void refuse(PendingRequest waiter, @Nullable String holder, CompletableFuture<?> gone) {
         if (waiter.mayRetry() && !waiter.isDone()) {
-            waiter.endNanos = ClockReading.NEVER;
             waiter.retryOnce(owner::retry);
         } else {
             long most = Math.min(PLACE_GONE_NANOS, lastWordNanos(waiter));

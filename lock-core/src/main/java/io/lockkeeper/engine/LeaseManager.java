@@ -173,7 +173,7 @@ public final class LeaseManager implements LockManager {
     /** Waits for a lease, or until the time of its caller is up; null: it is. */
     private @Nullable ManagedLease awaited(PendingRequest asked) throws InterruptedException {
         // The tries of a caller with retries are ended by timers.
-        long end = asked.blocking ? asked.endNanos : ClockReading.NEVER;
+        long end = asked.blocking ? asked.endNanos() : ClockReading.NEVER;
         CallerThread.await(asked, end == ClockReading.NEVER ? Long.MAX_VALUE : end - locks.context.nanoTime());
         if (asked.isDone()) {
             return asked.join();

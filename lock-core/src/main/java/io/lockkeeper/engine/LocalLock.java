@@ -213,7 +213,7 @@ final class LocalLock {
         }
         String holder = holder();
         pending.waiters.remove(waiter);
-        waiter.endNanos = ClockReading.NEVER;
+        waiter.endTime();
         giveUpUnneededPlace();
         decide(failure == null ? new LockAction.Refuse(waiter, holder) : new LockAction.Fail(waiter, failure));
     }

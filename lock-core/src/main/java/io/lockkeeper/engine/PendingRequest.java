@@ -62,7 +62,7 @@ final class PendingRequest extends CompletableFuture<ManagedLease> {
     private int triesEnded;
 
     /** When its time is up, on the monotonic clock; {@link ClockReading#NEVER}: not any more, or it has no limit. */
-    volatile long endNanos;
+    private volatile long endNanos;
 
     /** Whether an error ended the call of a blocked thread, which receives nothing. */
     volatile boolean abandoned;
@@ -114,9 +114,18 @@ final class PendingRequest extends CompletableFuture<ManagedLease> {
         return end != ClockReading.NEVER && end - now.nanos() <= 0;
     }
 
+    long endNanos() {
+        return endNanos;
+    }
+
     /** Returns when a timer has to end the wait, on the monotonic clock, or never. */
     long timerNanos() {
         return blocking ? ClockReading.NEVER : endNanos;
+    }
+
+    /** Its time, or that of its try, does not count any more. */
+    void endTime() {
+        endNanos = ClockReading.NEVER;
     }
 
     /** The time is up, and is prolonged by a moment. */
@@ -161,6 +170,7 @@ final class PendingRequest extends CompletableFuture<ManagedLease> {
     /** Schedules another try, once for each try, even if several threads see its end. */
     synchronized void retryOnce(Consumer<PendingRequest> schedule) {
         if (triesEnded < tries) {
+            endTime();
             schedule.accept(this);
             triesEnded = tries;
         }

@@ -338,7 +338,7 @@ class LocalLockTest {
         AcquireAttempt asked = fixture.asked();
         assertThat(asks).containsExactly(new Ask(asked));
         assertThat(asked.queues).isFalse();
-        assertThat(impatient.endNanos - time.nanoTime()).isEqualTo(COMMAND_NANOS);
+        assertThat(impatient.endNanos() - time.nanoTime()).isEqualTo(COMMAND_NANOS);
 
         assertThat(fixture.busy()).containsExactly(new Forget(asked), new Refuse(impatient, "other1"), new Retire());
     }
@@ -442,7 +442,7 @@ class LocalLockTest {
         time.pass(Duration.ofMillis(500));
 
         assertThat(fixture.timedOut(caller)).isEmpty();
-        assertThat(caller.endNanos - time.nanoTime())
+        assertThat(caller.endNanos() - time.nanoTime())
                 .isEqualTo(Duration.ofMillis(50).toNanos());
 
         assertThat(fixture.queued()).containsExactly(new Refuse(caller, "other1"), new Cancel(asked, 0), new Retire());
@@ -522,7 +522,7 @@ class LocalLockTest {
         time.pass(Duration.ofSeconds(3));
 
         assertThat(fixture.timedOut(caller)).isEmpty();
-        assertThat(caller.endNanos - time.nanoTime())
+        assertThat(caller.endNanos() - time.nanoTime())
                 .isEqualTo(Duration.ofMillis(25).toNanos());
     }
 

@@ -111,7 +111,7 @@ final class SimulatedCaller {
     }
 
     private void awaitEnd(PendingRequest asked) {
-        long end = asked.endNanos;
+        long end = asked.endNanos();
         if (asked.isDone() || end == ClockReading.NEVER) {
             return;
         }
