@@ -16,9 +16,6 @@ class DelegatingLease implements LockManager.Lease {
 
     private static final Logger log = LoggerFactory.getLogger(LockLease.class);
 
-    /** What is left of a lease that never ends, which fits into every unit and date. */
-    static final Duration FOREVER = Duration.ofDays(36_500);
-
     private static final List<ReleaseResult> FROM_GOOD_TO_BAD =
             List.of(ReleaseResult.RELEASED, ReleaseResult.ALREADY_RELEASED, ReleaseResult.UNKNOWN, ReleaseResult.LOST);
 
@@ -87,7 +84,7 @@ class DelegatingLease implements LockManager.Lease {
                 : leases().stream()
                         .map(LockLease::remaining)
                         .min(Comparator.naturalOrder())
-                        .orElse(FOREVER);
+                        .orElse(LockManager.FOREVER);
     }
 
     @Override

@@ -19,6 +19,14 @@ import org.jspecify.annotations.Nullable;
  */
 public interface LockManager extends AutoCloseable {
 
+    /** Fits into every unit and clock: 100 years. */
+    Duration FOREVER = Duration.ofDays(36_500);
+
+    /** Returns {@link #FOREVER} instead of a longer time. */
+    static Duration bounded(Duration time) {
+        return time.compareTo(FOREVER) > 0 ? FOREVER : time;
+    }
+
     /** Refuses what cannot be asked for here, with an exception, before the store is asked for anything. */
     default void check(LockRequest request) {}
 
@@ -169,15 +177,11 @@ public interface LockManager extends AutoCloseable {
             Executor executor,
             LockListener listener) {
 
-        /** Takes 100 years for a longer time, which fits into no unit and clock. */
+        /** Bounds the times. */
         public Settings {
             leaseTime = bounded(leaseTime);
             maxPassTime = bounded(maxPassTime);
             shutdownWait = bounded(shutdownWait);
-        }
-
-        private static Duration bounded(Duration time) {
-            return time.compareTo(DelegatingLease.FOREVER) > 0 ? DelegatingLease.FOREVER : time;
         }
 
         /** Returns new threads for what the executor refuses. */

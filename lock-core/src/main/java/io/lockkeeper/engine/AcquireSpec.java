@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.engine;
 
+import io.lockkeeper.LockManager;
 import io.lockkeeper.LockMode;
 import io.lockkeeper.LockRequest;
 import io.lockkeeper.store.AcquireCommand;
@@ -23,15 +24,13 @@ import org.jspecify.annotations.Nullable;
  */
 record AcquireSpec(ClaimMode mode, long leaseMillis, boolean fixed, int maxPasses) {
 
-    private static final Duration LONGEST = Duration.ofDays(36_500);
-
     /** Returns what is asked for by one request, which shares its local lock with no other. */
     static AcquireSpec single(LockRequest request, long leaseMillis) {
         ClaimMode mode = ClaimMode.valueOf(request.mode().name());
         Duration lease = request.leaseTime();
         return lease == null
                 ? renewed(mode, leaseMillis)
-                : fixed(mode, bounded(lease).toMillis());
+                : fixed(mode, LockManager.bounded(lease).toMillis());
     }
 
     static AcquireSpec renewed(ClaimMode mode, long leaseMillis) {
@@ -50,11 +49,6 @@ record AcquireSpec(ClaimMode mode, long leaseMillis, boolean fixed, int maxPasse
                         .sorted(Comparator.comparing(
                                 name -> name.getBytes(StandardCharsets.UTF_8), Arrays::compareUnsigned))
                         .toList();
-    }
-
-    /** Returns a time that fits into every unit and clock: 100 years instead of a longer one. */
-    static Duration bounded(Duration time) {
-        return time.compareTo(LONGEST) > 0 ? LONGEST : time;
     }
 
     /** Returns how long a holder stops believing before the store: for clocks that drift and threads that are late. */

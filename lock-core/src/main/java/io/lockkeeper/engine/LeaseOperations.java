@@ -2,6 +2,7 @@
 package io.lockkeeper.engine;
 
 import io.lockkeeper.LockLease;
+import io.lockkeeper.LockManager;
 import io.lockkeeper.LockRequest;
 import io.lockkeeper.ReleaseResult;
 import io.lockkeeper.store.AcquireReply;
@@ -224,7 +225,7 @@ record LeaseOperations(
             if (!held || !isHeld()) {
                 return CompletableFuture.completedFuture(() -> false);
             }
-            long millis = AcquireSpec.bounded(Objects.requireNonNull(asked.leaseTime()))
+            long millis = LockManager.bounded(Objects.requireNonNull(asked.leaseTime()))
                     .toMillis();
             ClockReading sent = context.now();
             ClockReading end = sent.plusMillis(millis);
@@ -251,7 +252,7 @@ record LeaseOperations(
             }
             long patience = wait.isZero()
                     ? executor.commandTimeout().toNanos()
-                    : Math.min(AcquireSpec.bounded(wait).toNanos(), calls.patienceNanos);
+                    : Math.min(LockManager.bounded(wait).toNanos(), calls.patienceNanos);
             return context.scheduler()
                     .atMost(patience - waitedNanos + PendingRequest.GRACE_NANOS, answer)
                     .thenCompose(told -> answer.isDone()

@@ -214,7 +214,7 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
 
     @Override
     public void retry(PendingRequest request) {
-        Duration delay = AcquireSpec.bounded(Objects.requireNonNull(request.request.retryDelay()));
+        Duration delay = LockManager.bounded(Objects.requireNonNull(request.request.retryDelay()));
         long nanos = delay.toNanos() / 2 + context.random().applyAsLong(0, delay.toNanos());
         Runnable again = () -> calls.untilDone(() -> retryNow(request));
         context.scheduler().schedule(() -> calls.run(context.background(), again), nanos);

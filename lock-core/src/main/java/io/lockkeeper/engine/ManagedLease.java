@@ -295,7 +295,7 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
     @Override
     public boolean extend(Duration leaseTime, Duration minHoldTime) {
         Duration minimum =
-                AcquireSpec.bounded(request.withMinHoldTime(minHoldTime).minHoldTime());
+                LockManager.bounded(request.withMinHoldTime(minHoldTime).minHoldTime());
         policy().requireKept("minimum hold time", minimum, name());
         Duration heldBefore = heldFor();
         boolean extended = extend(leaseTime);
@@ -545,7 +545,7 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
 
     @Override
     public long keepMillis() {
-        Duration keep = AcquireSpec.bounded(request.minHoldTime()).minus(heldFor());
+        Duration keep = LockManager.bounded(request.minHoldTime()).minus(heldFor());
         return abandoned || keep.isNegative() ? 0 : keep.plusNanos(999_999).toMillis();
     }
 
