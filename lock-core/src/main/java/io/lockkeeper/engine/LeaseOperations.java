@@ -361,7 +361,8 @@ record LeaseOperations(
         // yet.
         registry.untrack(before.id);
         if (reader.isOver()) {
-            // A command of the downgrade may still be on its way.
+            // A command of the downgrade may still be on its way. The release of the reader may come after this.
+            reader.releasedTwice();
             executor.cancel(before, before.attempt(), 0, reader.keepMillis(now));
             executor.cancel(reader, reader.attempt(), 0, reader.keepMillis(now));
         } else if (reply != null && reply.next() instanceof AcquireReply.Acquired acquired) {

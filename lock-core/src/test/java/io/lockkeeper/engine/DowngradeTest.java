@@ -17,6 +17,7 @@ import io.lockkeeper.ReleaseResult;
 import io.lockkeeper.memory.MemoryLockStore;
 import io.lockkeeper.store.AcquireReply;
 import io.lockkeeper.store.HandOverReply;
+import io.lockkeeper.store.ReleaseCommand;
 import io.lockkeeper.store.ReleaseReply;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -222,6 +223,22 @@ class DowngradeTest {
         assertThat(lease.release()).isEqualTo(expected);
 
         assertThat(fixture.events.lost).hasSize(expected == ReleaseResult.LOST ? 1 : 0);
+    }
+
+    /** The answer finds that the reader has left, and takes along what it may have: the release may come after that. */
+    @Test
+    void aReleaseThatCrossesTheAnswerToADowngradeIsNoLoss() {
+        ManagedLease lease = fixture.holds(100);
+        lease.downgrade();
+        CompletableFuture<ReleaseResult> released = lease.closeAsync();
+        last(store.releases).answer(ReleaseReply.NOT_HELD);
+        RecordingStore.Sent<ReleaseCommand, ReleaseReply> ofTheReader = last(store.releases);
+        last(store.handOvers).answer(taken());
+
+        ofTheReader.answer(ReleaseReply.NOT_HELD);
+
+        assertThat(released).isCompletedWithValue(ReleaseResult.UNKNOWN);
+        assertThat(fixture.events.lost).isEmpty();
     }
 
     @Test

@@ -566,6 +566,24 @@ class SimulationTest {
         assertThat(Simulation.run(plan).faults()).isEmpty();
     }
 
+    /** Its reader had left, so the answer to the downgrade released it a second time. */
+    @Test
+    void aReleaseThatCrossesTheAnswerToADowngradeIsNoLoss() {
+        SimulationPlan plan = new SimulationPlan(
+                774_568_632,
+                4,
+                3_000,
+                16,
+                50,
+                List.of(83, -5_180, -408, 0),
+                List.of(
+                        ask(3_043, 3, 1, LockMode.EXCLUSIVE, 0, 10_377),
+                        new SimulationPlan.Trouble(3_317, 3, 2_283, 0, 53, 2_384),
+                        new SimulationPlan.Downgrade(3_535, 1)));
+
+        assertThat(Simulation.run(plan).faults()).isEmpty();
+    }
+
     private static Ask ask(long at, int instance, int id, LockMode mode, long fixedMillis, long holdMicros) {
         return new Ask(
                 at,
