@@ -168,7 +168,7 @@ record LeaseOperations(
                     .map(name -> PendingAnswers.safely(() -> store.inspect(name))
                             .thenApply(found -> isHolder(hold, before, found)))
                     .toList();
-            boolean there = PendingAnswers.answer(name(), LeaseRenewer.all(answers));
+            boolean there = PendingAnswers.answer(name(), LeaseRenewer.all(answers), calls.patienceNanos);
             if (!there && hold() != hold) {
                 // A downgrade came between.
                 return verify();

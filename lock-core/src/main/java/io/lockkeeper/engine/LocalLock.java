@@ -208,8 +208,7 @@ final class LocalLock {
         }
         StoreException failure = queued ? failure() : waiter.failure;
         if (queued && failure == null && isSilentTo(waiter, now, heard)) {
-            long millis = TimeUnit.NANOSECONDS.toMillis(waiter.patienceNanos);
-            failure = new StoreException("the store has not answered within " + millis + " ms", null);
+            failure = PendingAnswers.silence(waiter.patienceNanos);
         }
         String holder = holder();
         pending.waiters.remove(waiter);

@@ -84,12 +84,12 @@ final class LockInspection implements LockInspector {
     @Override
     public Optional<LockStatus> status(String name) {
         LockRequest.of(name);
-        return PendingAnswers.answer(name, describe(name));
+        return PendingAnswers.answer(name, describe(name), 2 * patienceNanos);
     }
 
     /** Returns whether a lock is held: in READ by readers, in WRITE by one holder alone, in other modes in any way. */
     boolean isLocked(String name, LockMode mode) {
-        Optional<StoredLock> found = PendingAnswers.answer(name, store.inspect(name));
+        Optional<StoredLock> found = PendingAnswers.answer(name, store.inspect(name), patienceNanos);
         return found.filter(lock -> !lock.holders().isEmpty())
                 .filter(lock -> switch (mode) {
                     case READ -> lock.mode() == ClaimMode.READ;
@@ -287,15 +287,16 @@ final class LockInspection implements LockInspector {
         if (limit < 1) {
             throw new IllegalArgumentException("The limit must be 1 or more, but is " + limit);
         }
-        List<String> candidates =
-                PendingAnswers.answer(namePattern, store.find(namePattern, Math.max(limit, MOST_NAMES)));
+        List<String> candidates = PendingAnswers.answer(
+                namePattern, store.find(namePattern, Math.max(limit, MOST_NAMES)), Long.MAX_VALUE);
         List<LockStatus> found = new ArrayList<>();
         for (int from = 0; from < candidates.size() && found.size() < limit; from += AT_ONCE) {
             List<CompletableFuture<Optional<LockStatus>>> answers =
                     candidates.subList(from, Math.min(candidates.size(), from + AT_ONCE)).stream()
                             .map(name -> describe(name).exceptionally(LockInspection::leaveOutForeign))
                             .toList();
-            answers.forEach(answer -> PendingAnswers.answer(namePattern, answer).ifPresent(found::add));
+            answers.forEach(answer -> PendingAnswers.answer(namePattern, answer, 2 * patienceNanos)
+                    .ifPresent(found::add));
         }
         return found.size() > limit ? List.copyOf(found.subList(0, limit)) : found;
     }
@@ -315,7 +316,7 @@ final class LockInspection implements LockInspector {
         // Those that begin later may come after the revocation.
         List<StoreHold> ours =
                 registry.holds().filter(hold -> hold.names.contains(name)).toList();
-        boolean held = PendingAnswers.answer(name, store.revoke(name));
+        boolean held = PendingAnswers.answer(name, store.revoke(name), patienceNanos);
         if (held) {
             ours.forEach(revoked);
         }

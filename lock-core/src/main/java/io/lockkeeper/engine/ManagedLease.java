@@ -289,7 +289,7 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
     public boolean extend(Duration leaseTime) {
         StackRoom.requireToEnd();
         policy().requireKept("lease time", leaseTime, name());
-        return PendingAnswers.answer(name(), extendAsync(leaseTime, request.withoutWaiting()));
+        return PendingAnswers.answer(name(), extendAsync(leaseTime, request.withoutWaiting()), Long.MAX_VALUE);
     }
 
     @Override

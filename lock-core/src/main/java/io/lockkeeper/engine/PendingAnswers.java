@@ -170,13 +170,23 @@ final class PendingAnswers {
         open.forEach(Answer::look);
     }
 
-    static <T> T answer(String name, CompletableFuture<T> command) {
+    /** Waits for an answer, which fails where it does not come in time, also that of a store without time limits. */
+    static <T> T answer(String name, CompletableFuture<T> command, long patienceNanos) {
         try {
-            return CallerThread.join(command);
+            CallerThread.awaitUninterruptibly(command, patienceNanos);
+            if (!command.isDone()) {
+                throw new CompletionException(silence(patienceNanos));
+            }
+            return command.join();
         } catch (CompletionException failure) {
             throw new LockStoreException(
                     "Lock '" + name + "': " + storeFailure(failure).getMessage(), failure.getCause());
         }
+    }
+
+    static StoreException silence(long nanos) {
+        return new StoreException(
+                "the store has not answered within " + TimeUnit.NANOSECONDS.toMillis(nanos) + " ms", null);
     }
 
     static StoreException storeFailure(@Nullable Throwable failure) {
@@ -258,8 +268,7 @@ final class PendingAnswers {
             } else if (!overdue && context.nanoTime() - overdueNanos >= 0) {
                 overdue = true;
                 try {
-                    long millis = TimeUnit.NANOSECONDS.toMillis(patienceNanos);
-                    Throwable silence = new StoreException("the store has not answered within " + millis + " ms", null);
+                    Throwable silence = silence(patienceNanos);
                     context.background().execute(() -> tellSilence(silence));
                 } catch (Throwable refused) {
                     overdue = false;

@@ -9,6 +9,7 @@ import io.lockkeeper.DistributedLock;
 import io.lockkeeper.LockLease;
 import io.lockkeeper.LockListener;
 import io.lockkeeper.LockRequest;
+import io.lockkeeper.LockStoreException;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.ReleaseResult;
 import io.lockkeeper.contract.DelegatingStore;
@@ -17,9 +18,11 @@ import io.lockkeeper.store.HandOverCommand;
 import io.lockkeeper.store.HandOverReply;
 import io.lockkeeper.store.ReleaseCommand;
 import io.lockkeeper.store.ReleaseReply;
+import io.lockkeeper.store.StoredLock;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -177,6 +180,32 @@ class EndingsTest {
 
         stage.complete("done");
         assertThat(result).succeedsWithin(Duration.ofSeconds(20));
+    }
+
+    @Test
+    void aLookThatTheStoreNeverAnswersFails() {
+        LockTemplate blind = LockTemplate.builder(new DelegatingStore(store.peer()) {
+                    @Override
+                    public CompletableFuture<Optional<StoredLock>> inspect(String name) {
+                        return new CompletableFuture<>();
+                    }
+                })
+                .leaseTime(Duration.ofSeconds(1))
+                .shutdownWait(Duration.ZERO)
+                .build();
+        LockLease lease = blind.acquire("x");
+
+        List<CompletableFuture<?>> looks = List.of(
+                CompletableFuture.supplyAsync(lease::verify),
+                CompletableFuture.supplyAsync(() -> blind.inspector().status("x")),
+                CompletableFuture.supplyAsync(() -> blind.lock("y").isLocked()));
+
+        assertThat(looks).allSatisfy(look -> assertThat(look)
+                .failsWithin(Duration.ofSeconds(20))
+                .withThrowableThat()
+                .withCauseInstanceOf(LockStoreException.class));
+        assertThat(lease.isHeld()).isTrue();
+        blind.close();
     }
 
     @Test
