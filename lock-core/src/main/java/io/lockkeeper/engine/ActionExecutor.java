@@ -496,7 +496,8 @@ final class ActionExecutor {
                 releaseAgain(ended, lastArrival);
             }
             boolean held = before == ReleaseReply.RELEASED || (answer != null && answer != ReleaseReply.NOT_HELD);
-            boolean unknown = before == null || answer == null;
+            // A copy of the first command may have released it, whose answer was lost, or the downgrade has ended it.
+            boolean unknown = before == null || before == ReleaseReply.ALREADY_RELEASED || answer == null;
             released.complete(held ? ReleaseResult.RELEASED : unknown ? ReleaseResult.UNKNOWN : ended.unknownToStore());
         });
     }

@@ -198,7 +198,7 @@ class DowngradeTest {
         "RELEASED,         NOT_HELD, RELEASED",
         "RELEASED,         ,         RELEASED",
         "ALREADY_RELEASED, RELEASED, RELEASED",
-        "ALREADY_RELEASED, NOT_HELD, LOST",
+        "ALREADY_RELEASED, NOT_HELD, UNKNOWN",
         "NOT_HELD,         NOT_HELD, LOST",
         "NOT_HELD,         ,         UNKNOWN",
         ",                 NOT_HELD, UNKNOWN",
