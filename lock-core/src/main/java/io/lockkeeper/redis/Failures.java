@@ -52,6 +52,15 @@ public final class Failures {
         return new CommandNotExecutedException(String.valueOf(known.getMessage()), known.getCause());
     }
 
+    /** Returns a failure with a sentence that says what to do. */
+    static StoreException advised(Throwable failure, String advice) {
+        StoreException known = at("a script", failure);
+        String message = known.getMessage() + ". " + advice;
+        return known instanceof CommandNotExecutedException
+                ? new CommandNotExecutedException(message, known.getCause())
+                : new StoreException(message, known.getCause());
+    }
+
     /** Returns a failure of what took more than one command, of which another one may have run. */
     static Throwable inDoubt(Throwable failure) {
         Throwable cause = failure instanceof CompletionException ? failure.getCause() : failure;
@@ -123,6 +132,11 @@ public final class Failures {
     /** Returns whether a reply is that a connection lacks the password, or has another one. */
     public static boolean isOfPassword(@Nullable Object reply) {
         return says(reply, "NOAUTH") || says(reply, "WRONGPASS");
+    }
+
+    /** Returns whether the user lacks a right, for a command or for one of those in a script. */
+    static boolean isOfRight(Throwable failure) {
+        return says(failure, "NOPERM") || says(failure, "The user executing the script");
     }
 
     /** Returns whether a command names several keys of a slot that moves to another master: neither takes it. */

@@ -184,7 +184,8 @@ final class RedisSession {
                 silent = failure != null;
             }
             if (failure != null) {
-                throw failure instanceof CompletionException known ? known : new CompletionException(failure);
+                Throwable told = Failures.isOfRight(failure) ? Failures.advised(failure, advice(failure)) : failure;
+                throw told instanceof CompletionException known ? known : new CompletionException(told);
             }
             long passed = TimeUnit.NANOSECONDS.toMicros(System.nanoTime() - begin);
             ScriptReply reply = new ScriptReply(raw, server, sent, passed);
@@ -284,7 +285,7 @@ final class RedisSession {
     }
 
     private String advice(Throwable failure) {
-        if (Failures.says(failure, "NOPERM")) {
+        if (Failures.isOfRight(failure)) {
             return "Give its user all rights that are needed: " + names.rights();
         }
         if (Failures.says(failure, "DB index")) {

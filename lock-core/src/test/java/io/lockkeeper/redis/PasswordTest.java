@@ -84,6 +84,17 @@ class PasswordTest {
                 .withMessageNotContaining("another version"));
     }
 
+    @ParameterizedTest
+    @CsvSource({"JEDIS, 6.2, evalsha", "JEDIS, 7.0, hset", "LETTUCE, 6.2, hset", "LETTUCE, 7.0, evalsha"})
+    void whoLacksARightIsToldAllThatAreNeeded(Connections driver, String version, String right) {
+        withoutRight(right, driver, version, (server, template) -> Awaitility.await()
+                .untilAsserted(() -> assertThatExceptionOfType(LockStoreException.class)
+                        .isThrownBy(() -> template.acquire("name"))
+                        .withMessageContaining("Give its user all rights that are needed: ")
+                        .withMessageContaining("+evalsha")
+                        .withMessageContaining("+hset")));
+    }
+
     private static void withoutRight(
             String command, Connections driver, String version, BiConsumer<RedisServer, LockTemplate> test) {
         try (RedisServer server = RedisServer.startVersion(version)) {
