@@ -38,14 +38,19 @@ public final class SimulatedOwner {
         return entered.leases().get(0);
     }
 
-    /** Locks what a level holds, and leaves the level: the owner has to unlock. */
-    public void lock(LockLease level, LockMode mode) {
+    /** Locks what a level holds, and leaves the level: the owner has to unlock. False: the hold is over. */
+    public boolean lock(LockLease level, LockMode mode) {
         NestedLease entered = (NestedLease) level;
+        ReentrantHold hold = holds.known(this).find(level.name(), mode);
+        if (hold == null) {
+            return false;
+        }
         NestedLease locked =
                 new NestedLease(holds, LockRequest.of(level.names()).withMode(mode), NestedLease.Kind.LOCK);
-        locked.enter(holds.known(this).find(level.name(), mode));
+        locked.enter(hold);
         locked.bindTo(this);
         entered.closeAsync();
+        return true;
     }
 
     /** Leaves a level; returns what is completed when it is known what came of that. */

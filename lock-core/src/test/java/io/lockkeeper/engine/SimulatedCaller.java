@@ -183,8 +183,8 @@ final class SimulatedCaller {
         begunAt = time.now();
         given.onLost(loss -> lost());
         checker.begins(this, given);
-        if (ask.forgetsToUnlock()) {
-            owner.lock(levels.remove(0), ask.mode());
+        if (ask.forgetsToUnlock() && owner.lock(levels.get(0), ask.mode())) {
+            levels.remove(0);
             return;
         }
         long hold = ask.holdMicros() == SimulationPlan.WITHOUT_LIMIT ? planEnd - time.now() : ask.holdMicros() * 1_000;
