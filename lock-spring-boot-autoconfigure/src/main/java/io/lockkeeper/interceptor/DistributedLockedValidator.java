@@ -477,9 +477,14 @@ public final class DistributedLockedValidator
      * that is made later does not see its annotations.
      */
     private List<DistributedLockedFault> checkHidden(@Nullable Class<?> instantiated, Object bean, String name) {
-        boolean isReplaced = instantiated != null && !instantiated.isInstance(bean);
+        boolean isReplaced = instantiated != null && isBean(name) && !instantiated.isInstance(bean);
         Class<?> type = isReplaced ? instantiated : ProxyCheck.decoratedClass(bean);
-        if (type == null || !isToBeProxied(type) || hasAnnotatedMethods(proxies.wasProxied(name, bean))) {
+        if (type == null || !isToBeProxied(type)) {
+            return List.of();
+        }
+        if (bean instanceof Advised
+                ? !proxies.isMissing(name, bean)
+                : hasAnnotatedMethods(proxies.wasProxied(name, bean))) {
             return List.of();
         }
         String remedy = " or write the annotation in the interface";
@@ -489,8 +494,6 @@ public final class DistributedLockedValidator
             return proxies.isMock(bean)
                     ? List.of()
                     : unlocked(type, bean, reason, "Let it do so in postProcessAfterInitialization," + remedy);
-        } else if (bean instanceof Advised && !proxies.isMissing(name, bean)) {
-            return List.of();
         } else if (ProxyCheck.target(bean) != null) {
             String reason = "the bean [" + name + "] is a proxy by interfaces of an object that is no bean";
             return unlocked(type, bean, reason, "Let its target be a bean," + remedy);

@@ -584,6 +584,17 @@ class UnlockedBeansTest {
     }
 
     @Test
+    void anObjectThatTheFactoryMakesMayBeLockedByAProxyByInterfaces() {
+        runner().withPropertyValues("spring.aop.proxy-target-class=false").run(context -> {
+            Class<?> type = Shop.class;
+            Object made = context.getAutowireCapableBeanFactory().createBean(type);
+            assertThat(made).isInstanceOf(Stock.class).isNotInstanceOf(Shop.class);
+            assertThat(((Stock) made).held()).containsExactly("shop");
+            assertThat(log.lines()).isEmpty();
+        });
+    }
+
+    @Test
     void lockedBeansInsideOfABeanAreNoAlarm() {
         runner().withBean("shop", Shop.class)
                 .withUserConfiguration(ListOfBeans.class)
