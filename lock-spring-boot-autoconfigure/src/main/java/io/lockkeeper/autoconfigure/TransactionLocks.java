@@ -374,10 +374,8 @@ final class TransactionLocks implements TransactionSynchronization {
             if (bean instanceof TransactionAspectSupport aspect) {
                 guard(aspect);
             }
-            if (bean instanceof TransactionTemplate template && template.getTransactionManager() != null) {
-                PlatformTransactionManager manager = template.getTransactionManager();
-                template.setTransactionManager(
-                        (PlatformTransactionManager) guarded(manager, PlatformTransactionManager.class, false));
+            if (bean instanceof TransactionTemplate template) {
+                guard(template);
             }
             if (!(bean instanceof TransactionManager)) {
                 return bean;
@@ -410,6 +408,9 @@ final class TransactionLocks implements TransactionSynchronization {
             for (String name : made(factory, TransactionAspectSupport.class)) {
                 guard(factory.getBean(name, TransactionAspectSupport.class));
             }
+            for (String name : made(factory, TransactionTemplate.class)) {
+                guard(factory.getBean(name, TransactionTemplate.class));
+            }
         }
 
         private static List<String> made(ConfigurableListableBeanFactory factory, Class<?> type) {
@@ -431,6 +432,14 @@ final class TransactionLocks implements TransactionSynchronization {
             TransactionManager manager = aspect.getTransactionManager();
             if (manager != null) {
                 aspect.setTransactionManager((TransactionManager) guarded(manager, TransactionManager.class, false));
+            }
+        }
+
+        private void guard(TransactionTemplate template) {
+            PlatformTransactionManager manager = template.getTransactionManager();
+            if (manager != null) {
+                template.setTransactionManager(
+                        (PlatformTransactionManager) guarded(manager, PlatformTransactionManager.class, false));
             }
         }
 

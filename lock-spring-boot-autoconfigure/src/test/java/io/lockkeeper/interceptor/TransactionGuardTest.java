@@ -168,6 +168,24 @@ class TransactionGuardTest {
         });
     }
 
+    @Test
+    void theTemplateOfAChildGuardsAManagerThatIsNoBean() {
+        runner.withBean(BeginningShop.class).run(parent -> {
+            try (AnnotationConfigApplicationContext child = new AnnotationConfigApplicationContext()) {
+                child.setParent(parent);
+                child.register(OfTemplate.class);
+                child.refresh();
+                TransactionTemplate template = child.getBean("ofTemplate", TransactionTemplate.class);
+                assertThatExceptionOfType(LockLostException.class).isThrownBy(() -> parent.getBean(BeginningShop.class)
+                        .sell(() -> template.executeWithoutResult(status -> {
+                            parent.getBean(Sales.class).add();
+                            loseHere(parent.getBean(LockInspector.class));
+                        })));
+                assertThat(parent.getBean(Sales.class).committed()).isZero();
+            }
+        });
+    }
+
     static class OfTemplate {
         @Bean
         TransactionTemplate ofTemplate(DataSource dataSource) {
