@@ -18,6 +18,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BinaryOperator;
 import java.util.function.Function;
@@ -172,14 +173,15 @@ final class SlotGroups {
      * knows nothing of what was told after that.
      */
     private boolean hasLost(String attempt, int locks, long asked) {
-        Held before = heldBefore.get(attempt);
-        if (before != null && before.locks > locks) {
-            return before.told < asked && heldBefore.remove(attempt, before);
-        }
-        if (locks > 0) {
-            heldBefore.put(attempt, new Held(locks, moments.incrementAndGet()));
-        }
-        return false;
+        AtomicBoolean lost = new AtomicBoolean();
+        heldBefore.compute(attempt, (same, before) -> {
+            if (before != null && before.locks > locks) {
+                lost.set(before.told < asked);
+                return lost.get() ? null : before;
+            }
+            return locks > 0 ? new Held(locks, moments.incrementAndGet()) : before;
+        });
+        return lost.get();
     }
 
     /** Releases all groups at once, and answers with what is worst. The token is that of the first name. */
