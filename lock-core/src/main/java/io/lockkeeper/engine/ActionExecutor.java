@@ -556,7 +556,7 @@ final class ActionExecutor {
      */
     CompletableFuture<?> releases(boolean all) {
         return CompletableFuture.allOf(endings.stream()
-                .filter(ending -> all || ending.lastArrival != null)
+                .filter(ending -> all || ending.cancels)
                 .map(ending -> ending.over)
                 .toArray(CompletableFuture<?>[]::new));
     }
@@ -575,6 +575,9 @@ final class ActionExecutor {
         private final ReleaseCommand command;
         private final ClockReading end;
 
+        /** Whether something of its attempt may arrive after the first answer. */
+        private final boolean cancels;
+
         /** When it is sent once more, because something of the attempt may arrive until then; null: never. */
         private volatile @Nullable ClockReading lastArrival;
 
@@ -590,6 +593,7 @@ final class ActionExecutor {
         Ending(ReleaseCommand command, ClockReading end, @Nullable ClockReading lastArrival) {
             this.command = command;
             this.end = end;
+            this.cancels = lastArrival != null;
             this.lastArrival = lastArrival;
         }
 

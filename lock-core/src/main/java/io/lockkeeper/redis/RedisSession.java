@@ -33,7 +33,7 @@ final class RedisSession {
     private static final long LONGEST_EXAMINATION_MILLIS = 500;
     private static final long NEVER = -1;
 
-    /** So long closing waits for a server that has not answered the last command. */
+    /** So long closing waits for a server at which the last script failed. */
     private static final Duration LAST_WORD = Duration.ofMillis(100);
 
     /** An estimate of the server's clock may be behind by the command timeout divided by this, and no more. */
@@ -66,7 +66,7 @@ final class RedisSession {
     private CompletableFuture<?> described = CompletableFuture.completedFuture(null);
     private boolean closed;
 
-    /** Whether the last script to end had no answer. */
+    /** Whether the last script to end failed. */
     private volatile boolean silent;
 
     RedisSession(
