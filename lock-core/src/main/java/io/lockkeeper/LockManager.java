@@ -142,7 +142,7 @@ public interface LockManager extends AutoCloseable {
             return answer.join();
         }
 
-        /** Removes a callback that {@link #onLost} registered, the last registration of this very object, unless it was called. */
+        /** Removes the last registration of this very callback by {@link #onLost}, unless it was called. */
         default void forget(Consumer<LockLostException> callback) {}
 
         /** The present thread, which waited for the lease, goes on with it. */

@@ -170,7 +170,7 @@ final class PendingAnswers {
         open.forEach(Answer::look);
     }
 
-    /** Waits for an answer, which fails where it does not come in time; with Long.MAX_VALUE the store alone limits that. */
+    /** Waits for an answer, which fails where it does not come in time; Long.MAX_VALUE: the store alone limits that. */
     static <T> T answer(String name, CompletableFuture<T> command, long patienceNanos) {
         try {
             CallerThread.awaitUninterruptibly(command, patienceNanos);
