@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper;
 
+import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.lockkeeper.memory.MemoryLockStore;
 import org.junit.jupiter.api.Test;
 
 /** What a body throws comes to the caller as it is, whatever fails at the end of the body. */
@@ -50,5 +52,28 @@ class BodyFailureTest {
     @Test
     void aFailureOfTheEndOfABodyThatReturnsIsTold() {
         assertThatThrownBy(() -> run(given -> {}, thrown)).isSameAs(thrown);
+    }
+
+    @Test
+    void aListenerThatFailsAtTheEndHidesNothingAndKeepsNoLock() {
+        LockListener failing = new LockListener() {
+            @Override
+            public void onBodyEnds(Body event) {
+                throw new InternalError("as the test wants it");
+            }
+
+            @Override
+            public void onReleased(Released event) {
+                throw new InternalError("as the test wants it");
+            }
+        };
+        try (LockTemplate template =
+                LockTemplate.builder(new MemoryLockStore()).listener(failing).build()) {
+            assertThatThrownBy(() -> template.run("stock", given -> {
+                        throw thrown;
+                    }))
+                    .isSameAs(thrown);
+            assertThat(template.tryAcquire("stock")).hasValueSatisfying(LockLease::close);
+        }
     }
 }

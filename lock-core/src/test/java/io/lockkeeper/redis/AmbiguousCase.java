@@ -21,6 +21,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
@@ -154,17 +155,22 @@ record AmbiguousCase(AmbiguousCommand command, Ambiguity ambiguity, Connections 
         Awaitility.await().atMost(PATIENCE).until(() -> scene.server().waiting("lockkeeper:lock:" + scene.name()) > 0);
     }
 
-    /** On a busy machine an acquisition may fail, or end before the other caller comes: it is tried again. */
+    /**
+     * On a busy machine an acquisition may fail, or a hand-over find no other caller: these are tried again. Any other
+     * command must have been sent by the end of the first body.
+     */
     private CompletableFuture<Void> caller(
             Scene scene, Believers believers, ExecutorService threads, AtomicReference<Fault> fault) {
         Duration work = command == AmbiguousCommand.RENEW ? LEASE : Duration.ofMillis(50);
         long end = System.nanoTime() + PATIENCE.toNanos();
         return CompletableFuture.runAsync(
                 () -> {
+                    boolean hasSent;
                     do {
-                        use(scene.faulty(), command.request(scene.name()), believers, work);
-                        // Not once the command is ambiguous: a further use would end what it left
-                    } while (!hasBefallen(fault.get()) && System.nanoTime() < end);
+                        hasSent = use(scene.faulty(), command.request(scene.name()), believers, work)
+                                && command != AmbiguousCommand.HAND_OVER;
+                        // Not once the command is ambiguous: a further use would end what it left.
+                    } while (!hasSent && !hasBefallen(fault.get()) && System.nanoTime() < end);
                 },
                 threads);
     }
@@ -173,12 +179,17 @@ record AmbiguousCase(AmbiguousCommand command, Ambiguity ambiguity, Connections 
         return fault != null && fault.hits() > 0;
     }
 
-    /** Takes the lock and takes it again inside, and leaves both; or does not get it, because the answer is missing. */
-    private static void use(LockTemplate template, LockRequest request, Believers believers, Duration work) {
+    /**
+     * Takes the lock and takes it again inside, and leaves both; or does not get it, because the answer is missing.
+     * Returns whether the body ran to its end.
+     */
+    private static boolean use(LockTemplate template, LockRequest request, Believers believers, Duration work) {
+        AtomicBoolean done = new AtomicBoolean();
         try {
             template.run(request.withWaitTime(Duration.ofSeconds(8)), lease -> {
                 believers.enter(lease);
                 template.run(request, inner -> LockSupport.parkNanos(work.toNanos()));
+                done.set(true);
             });
         } catch (LockException unknown) {
             assertThat(unknown).hasMessageNotContaining("another caller");
@@ -186,6 +197,7 @@ record AmbiguousCase(AmbiguousCommand command, Ambiguity ambiguity, Connections 
         for (String name : request.names()) {
             assertThat(template.lock(name).getHoldCount()).isZero();
         }
+        return done.get();
     }
 
     /** The longest time for which the record names an instance that wants nothing. */

@@ -52,13 +52,17 @@ class ClosingTest {
         server.close();
     }
 
+    private static LockTemplate template(RedisConnectionFactory connections) {
+        return LockTemplate.builder(new RedisLockStore(
+                        connections, RedisLockStore.Options.defaults().withCommandTimeout(COMMAND_TIMEOUT)))
+                .shutdownWait(Duration.ZERO)
+                .build();
+    }
+
     private Duration closing(Connections driver, Runnable fault) {
         RedisConnectionFactory connections = driver.to(server.port(), "locks", "secret");
         try {
-            LockTemplate template = LockTemplate.builder(new RedisLockStore(
-                            connections, RedisLockStore.Options.defaults().withCommandTimeout(COMMAND_TIMEOUT)))
-                    .shutdownWait(Duration.ZERO)
-                    .build();
+            LockTemplate template = template(connections);
             template.acquire("held");
             template.acquireAsync(LockRequest.of("held").withWaitTime(Duration.ofMinutes(1)));
             template.acquire(LockRequest.of("other").withLeaseTime(Duration.ofSeconds(20)));
@@ -83,10 +87,7 @@ class ClosingTest {
 
     private Duration closingAfter(RedisConnectionFactory connections, Runnable fault) {
         try {
-            LockTemplate template = LockTemplate.builder(new RedisLockStore(
-                            connections, RedisLockStore.Options.defaults().withCommandTimeout(COMMAND_TIMEOUT)))
-                    .shutdownWait(Duration.ZERO)
-                    .build();
+            LockTemplate template = template(connections);
             template.acquire("held");
             fault.run();
             long begin = System.nanoTime();
