@@ -99,10 +99,27 @@ record Clients(RedisConnectionFactory factory, Duration limit) {
 
     /** Returns how many idle connections the pool of a known client may keep; 0: there is no pool. */
     int mostIdle() {
-        int most = factory instanceof JedisConnectionFactory jedis
-                ? JedisConnections.mostIdle(jedis)
-                : factory instanceof LettuceConnectionFactory lettuce ? LettuceConnections.mostIdle(lettuce) : 0;
+        GenericObjectPoolConfig<?> pool = factory instanceof JedisConnectionFactory jedis
+                ? JedisConnections.pool(jedis)
+                : factory instanceof LettuceConnectionFactory lettuce ? LettuceConnections.pool(lettuce) : null;
+        int most = pool == null ? 0 : pool.getMaxIdle();
         return most < 0 ? GenericObjectPoolConfig.DEFAULT_MAX_IDLE : most;
+    }
+
+    /** Checks that the subscription for grants leaves a connection where it takes one out of the application's pool. */
+    static void requireRoom(RedisConnectionFactory factory) {
+        // The pools of Lettuce have other connections for subscriptions.
+        if (factory instanceof JedisConnectionFactory jedis && factory.getClass() != JedisConnectionFactory.class) {
+            GenericObjectPoolConfig<?> pool = JedisConnections.pool(jedis);
+            if (pool != null && (pool.getMaxTotal() == 0 || pool.getMaxTotal() == 1)) {
+                throw new IllegalArgumentException(
+                        "The pool of " + factory.getClass().getName() + " has "
+                                + pool.getMaxTotal()
+                                + " connections, and the locks take one of them for good, because this is a"
+                                + " subclass of JedisConnectionFactory: set spring.data.redis.jedis.pool.max-active, which is the"
+                                + " maxTotal of its pool, to 3 or more");
+            }
+        }
     }
 
     /** Checks that there can be dedicated connections. */

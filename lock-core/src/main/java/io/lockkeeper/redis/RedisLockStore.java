@@ -58,6 +58,7 @@ public class RedisLockStore implements LockStore {
         this.connections = Objects.requireNonNull(connections, "connections must not be null");
         this.options = Objects.requireNonNull(options, "options must not be null");
         this.endpoint = Clients.Endpoint.of(connections, source);
+        Clients.requireRoom(connections);
     }
 
     @Override

@@ -2,6 +2,8 @@
 package io.lockkeeper.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import io.lockkeeper.LockLease;
 import io.lockkeeper.LockRequest;
@@ -14,6 +16,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.apache.commons.pool2.impl.GenericObjectPoolConfig;
 import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -112,5 +115,25 @@ class SharedPoolTest {
             ((DisposableBean) connections).destroy();
             server.close();
         }
+    }
+
+    @Test
+    void aPoolOfOneConnectionThatTheSubscriptionWouldTakeIsRefused() {
+        GenericObjectPoolConfig<Object> pool = new GenericObjectPoolConfig<>();
+        pool.setMaxTotal(1);
+        JedisClientConfiguration client =
+                JedisClientConfiguration.builder().usePooling().poolConfig(pool).build();
+        RedisStandaloneConfiguration server = new RedisStandaloneConfiguration("127.0.0.1", 1);
+        RedisLockStore.Options options = RedisLockStore.Options.defaults();
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> new RedisLockStore(new JedisConnectionFactory(server, client) {}, options))
+                .withMessageContaining("spring.data.redis.jedis.pool.max-active")
+                .withMessageContaining("3 or more");
+        // This one is asked for its settings only, and the subscription connects as they say, outside of the pool.
+        assertThatCode(() -> new RedisLockStore(new JedisConnectionFactory(server, client), options))
+                .doesNotThrowAnyException();
+        pool.setMaxTotal(3);
+        assertThatCode(() -> new RedisLockStore(new JedisConnectionFactory(server, client) {}, options))
+                .doesNotThrowAnyException();
     }
 }

@@ -155,15 +155,13 @@ public final class JedisConnections {
         }
     }
 
-    /** Returns how many idle connections the pool of a factory may keep; 0: it has no pool; negative: any number. */
-    public static int mostIdle(JedisConnectionFactory factory) {
+    /** Returns the settings of a factory's pool; null: it has none. */
+    public static @Nullable GenericObjectPoolConfig<?> pool(JedisConnectionFactory factory) {
         // Null of a mock.
         @Nullable JedisClientConfiguration client = factory.getClientConfiguration();
         return client != null && client.isUsePooling()
-                ? client.getPoolConfig()
-                        .map(GenericObjectPoolConfig::getMaxIdle)
-                        .orElse(-1)
-                : 0;
+                ? client.getPoolConfig().orElseGet(GenericObjectPoolConfig::new)
+                : null;
     }
 
     /** Returns a connection of its own. Pipelines of Jedis keep one connection, and nothing is sent twice. */

@@ -22,6 +22,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
+import org.apache.commons.pool2.impl.GenericObjectPoolConfig;
 import org.jspecify.annotations.Nullable;
 import org.springframework.data.redis.connection.RedisClusterNode;
 import org.springframework.data.redis.connection.RedisConfiguration;
@@ -51,12 +52,12 @@ public final class LettuceConnections {
                 : original;
     }
 
-    /** Returns how many idle connections the pool of a factory may keep; 0: it has no pool; negative: any number. */
-    public static int mostIdle(LettuceConnectionFactory factory) {
+    /** Returns the settings of the pool from which commands take a connection; null: there is none. */
+    public static @Nullable GenericObjectPoolConfig<?> pool(LettuceConnectionFactory factory) {
         return !factory.getShareNativeConnection()
                         && factory.getClientConfiguration() instanceof LettucePoolingClientConfiguration pooling
-                ? pooling.getPoolConfig().getMaxIdle()
-                : 0;
+                ? pooling.getPoolConfig()
+                : null;
     }
 
     /** Asks a server for the nodes of the cluster: the client may have looked for them only when it connected first. */
