@@ -54,8 +54,8 @@ import org.jspecify.annotations.Nullable;
  */
 public class QuorumLockStore implements LockStore {
 
-    /** A waiting caller is not told when a lock is free, so it asks often. */
-    private static final Duration POLL_INTERVAL = Duration.ofMillis(500);
+    /** The masters keep no places: this limits how soon a caller asks again after a failure, and how long it cancels. */
+    private static final Duration LONGEST_POLL_INTERVAL = Duration.ofMillis(500);
 
     private final ExecutorService threads = Executors.newCachedThreadPool(DaemonThreads.factory("lockkeeper-quorum"));
     private final List<QuorumNode> nodes = new ArrayList<>();
@@ -112,7 +112,7 @@ public class QuorumLockStore implements LockStore {
             throw wrong;
         }
         Stream<Duration> polls = opened.values().stream().map(StoreTraits::pollInterval);
-        Duration poll = Stream.concat(polls, Stream.of(POLL_INTERVAL))
+        Duration poll = Stream.concat(polls, Stream.of(LONGEST_POLL_INTERVAL))
                 .min(Comparator.naturalOrder())
                 .orElseThrow();
         Duration timeout = Collections.max(
