@@ -56,7 +56,7 @@ final class AcquireAttempt {
             ClockReading localTimeOf(long storeMillis, ClockReading now, long maxAgeMillis) {
                 AcquireReply.Queued sample = place;
                 ClockReading sent = sampled;
-                // By both clocks: the monotonic one knows nothing of a suspension, in which they drift apart.
+                // By both clocks, because the monotonic clock does not count a suspension.
                 return sample == null
                                 || sent == null
                                 || sent.plusMillis(maxAgeMillis).hasPassedAt(now)
@@ -70,10 +70,10 @@ final class AcquireAttempt {
 
     final AcquireSpec.AttemptId id;
 
-    /** Whether no caller waited before this attempt: its failure is their first news of the store. */
+    /** Whether its callers have no answer of the store yet, so that its failure is reported to them. */
     final boolean first;
 
-    /** Whether it wants a place where the lock is held. */
+    /** Whether it wants a place in the queue if the lock is held. */
     final boolean queues;
 
     /** How often its hold may pass to another local caller, while the store's queue is empty. */
@@ -82,7 +82,7 @@ final class AcquireAttempt {
     /** Whether its first question has to wait, because other fair callers come first. */
     volatile boolean gated;
 
-    /** When the store was asked what it has not answered; null: it owes no answer. */
+    /** When the unanswered question was asked; null: the store owes no answer. */
     @Nullable
     ClockReading asked;
 
@@ -93,16 +93,16 @@ final class AcquireAttempt {
     @Nullable
     Grant grant;
 
-    /** Whether messages for it may have been missed since the first question was sent, or overtook its answer. */
+    /** Whether messages may have been missed since the first question, or have overtaken its answer. */
     boolean missed;
 
-    /** Whether others wait for its hold, where that news overtook the answer. */
+    /** Whether others wait for its hold, according to a message that overtook the answer. */
     boolean contended;
 
     /** Whether its hold was taken away by force before it was known here. */
     boolean revoked;
 
-    /** The number of its questions without an answer, any of which may still reach the store until it is late. */
+    /** The number of its unanswered questions, each of which may still reach the store in time. */
     final AtomicInteger unanswered = new AtomicInteger();
 
     volatile State state;
@@ -133,7 +133,7 @@ final class AcquireAttempt {
         return state instanceof State.Ended ended ? ended.hold() : null;
     }
 
-    /** Returns the way in which the lock comes with the store's next positive answer. */
+    /** Returns how the lock is acquired if the next answer of the store is positive. */
     LockListener.Way path() {
         State.Queued queued = queued();
         return queued == null || (grant == null && (queued.announced || queued.place == null))

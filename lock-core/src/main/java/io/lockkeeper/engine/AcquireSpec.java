@@ -14,8 +14,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the attempts of a local lock ask the store for, beside names; one object for all callers who ask for nothing
- * special.
+ * What the attempts of a local lock ask the store for, besides the names; plain requests share one object.
  *
  * @param mode how the locks are shared
  * @param leaseMillis how long the store keeps a hold: the time until the local deadline, and a margin
@@ -57,8 +56,8 @@ record AcquireSpec(ClaimMode mode, long leaseMillis, boolean fixed, int maxPasse
     }
 
     /**
-     * The id of an attempt. Its text is made when it is asked for: a hold keeps the id for long, and needs the text
-     * seldom.
+     * The id of an attempt. Its text is made on demand, because a hold keeps the id for long and seldom needs the
+     * text.
      *
      * @param client the id of the client
      * @param number the number of the attempt

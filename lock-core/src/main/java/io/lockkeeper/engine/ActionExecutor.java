@@ -24,10 +24,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Executes the actions of local locks, in order, outside their monitors, sets their timers, and brings them their
- * events. An action that throws anything is executed again at the next look, and a question that throws is a failed
- * one: nothing ends in silence. One file, longer than others, because this rule and the order hold only where all
- * actions pass one place.
+ * Executes the actions of local locks, in order and outside their monitors, sets their timers, and delivers events to
+ * them. An action that throws anything is executed again at the next periodic look. A command that throws counts as
+ * failed. All of it is in one file, longer than others, because these rules hold only if every action passes here.
  */
 final class ActionExecutor {
 
@@ -50,14 +49,14 @@ final class ActionExecutor {
 
     private static final long MOST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(1_600);
 
-    /** Instead of the time for which a thread waits: commands run on other threads. */
+    /** In place of the time for which a thread waits: the actions run on background threads. */
     private static final long IN_BACKGROUND = -1;
 
-    /** Where an event ends nothing in the store. */
+    /** The result of an event that ends nothing in the store. */
     private static final CompletableFuture<ReleaseResult> RELEASED =
             CompletableFuture.completedFuture(ReleaseResult.RELEASED);
 
-    /** What the actions concern beside the store and the callers. */
+    /** The part of the engine that actions concern, besides the store and the callers. */
     interface Owner {
 
         ManagedLease lease(LockAction.Grant grant);
@@ -88,7 +87,7 @@ final class ActionExecutor {
     private final Owner owner;
     private final FifoGate gate = new FifoGate();
 
-    /** The releases to come of holds and attempts that have asked without an answer. */
+    /** Releases that are still to be sent, or to be sent again. */
     private final Set<Ending> endings = ConcurrentHashMap.newKeySet();
 
     ActionExecutor(
@@ -120,19 +119,19 @@ final class ActionExecutor {
 
     // ---- events ----
 
-    /** Brings an event to a lock and executes what follows in the background: {@link #on(LocalLock, long, Event)}. */
+    /** Delivers an event to a lock, and executes the actions in the background. */
     @Nullable
     CompletableFuture<ReleaseResult> on(LocalLock lock, Event event) {
         return on(lock, IN_BACKGROUND, event);
     }
 
     /**
-     * Brings an event to a lock and executes what follows. One whose thread waits is counted by its caller:
+     * Delivers an event to a lock and executes the actions. If this thread waits, its caller must have called
      * {@link PendingAnswers#begin}.
      *
      * @param waitNanos how long this thread, on which commands run, waits for their answers; 0: not at all
-     * @return completed when the hold is known to have ended that ends with the event, or the place is gone that was
-     *     given up; null: the event came too late
+     * @return completed when the store has ended the hold, or the place in the queue, that the event gives up; null if
+     *     the event came too late
      */
     @Nullable
     CompletableFuture<ReleaseResult> on(LocalLock lock, long waitNanos, Event event) {
@@ -148,7 +147,7 @@ final class ActionExecutor {
             } catch (Throwable error) {
                 actions = lock.broken();
                 EngineContext.quietly(
-                        log, "An error came into a decision about {}, whose callers fail", lock.names, error);
+                        log, "An error interrupted a decision about {}, whose callers fail", lock.names, error);
             }
         }
         try {
@@ -178,7 +177,7 @@ final class ActionExecutor {
     }
 
     private void timeHasCome(LocalLock lock) {
-        // Not on the timer's thread: to tell many callers, whose times are up together, would keep it from the others.
+        // Not on the timer's thread: answering many callers whose times are up together would delay other tasks.
         context.background()
                 .execute(() -> on(lock, (known, now) -> {
                     known.timer(null);
@@ -189,14 +188,14 @@ final class ActionExecutor {
     void timeOut(PendingRequest waiter) {
         LocalLock lock = registry.lockOf(waiter);
         if (lock == null) {
-            // It is being answered.
+            // Another thread is answering it.
             waiter.endTime();
         } else {
             on(lock, (known, now) -> known.timedOut(waiter, now, calls.heard()));
         }
     }
 
-    /** A caller leaves; returns what is completed when it has no place in the store any more. */
+    /** Removes a caller; the result completes when it has no place in the store any more. */
     CompletableFuture<?> leave(PendingRequest waiter) {
         LocalLock lock = registry.lockOf(waiter);
         registry.remove(waiter);
@@ -204,7 +203,7 @@ final class ActionExecutor {
         return gone == null ? PendingAnswers.DONE : gone;
     }
 
-    /** Makes a hold lost, unless it is over: its holders are told, and those who wait for the lock ask again. */
+    /** Marks a hold as lost, unless it is over: tells its holders, and lets those who wait for the lock ask again. */
     void lose(StoreHold hold, String reason) {
         LocalLock lock = registry.lockOf(hold.id);
         if (lock == null) {
@@ -219,9 +218,9 @@ final class ActionExecutor {
         }
         calls.untilDone(() -> {
             registry.untrack(hold.id);
-            // What the store may still keep goes back now: other locks of the same request, or a lease that is over for
-            // us only, as where a renewal was not answered, or another end was asked for. Before its holders are told:
-            // closing waits for them first, and then for this.
+            // The store may still keep other locks of the same request, or a lease that is over only here, for example
+            // because a renewal was not answered. The release is registered before the holders are told, because
+            // closing waits first for the holders and then for the registered releases.
             ReleaseCommand giveBack = new ReleaseCommand(hold.names, hold.attempt(), 0, keep);
             context.background().execute(awaited(new Ending(giveBack, keptUntil(hold), null)));
             hold.leases().forEach(holder -> holder.lost(reason));
@@ -235,7 +234,7 @@ final class ActionExecutor {
         }
     }
 
-    /** The callers of a broken lock may be unknown there, and its hold may have no owner. */
+    /** Fails the callers of a broken lock, which may not know them any more, and loses a hold that has no lease. */
     private void failCallersOf(LocalLock broken) {
         registry.forEachPending(
                 (caller, lock) -> lock == broken,
@@ -248,13 +247,13 @@ final class ActionExecutor {
 
     // ---- actions ----
 
-    /** Executes actions; commands run on this thread only where it waits, and for one of them only. */
+    /** Executes actions. A command runs on this thread only if it waits, and only the first one does. */
     private CompletableFuture<ReleaseResult> execute(LocalLock lock, List<LockAction> actions, long waitNanos) {
         CompletableFuture<ReleaseResult> last = RELEASED;
         long wait = waitNanos;
         try {
             for (LockAction action : actions) {
-                // One that was held is known until the answer to its release.
+                // An attempt that had a hold stays registered until its release is answered.
                 if (action instanceof LockAction.Cancel cancel
                         && cancel.attempt().hold() == null) {
                     registry.untrack(cancel.attempt().id);
@@ -277,7 +276,7 @@ final class ActionExecutor {
     private void execute(LocalLock lock, LockAction action, CompletableFuture<ReleaseResult> gone, long waitNanos) {
         Thread caller = Thread.currentThread();
         long most = Math.max(0, waitNanos);
-        // Where an error repeats it, that is on a thread which must not wait.
+        // After an error the step is repeated on another thread, which must not wait.
         Runnable step = () -> carryOut(lock, action, gone, caller == Thread.currentThread() ? most : 0);
         calls.untilDone(
                 waitNanos == IN_BACKGROUND ? () -> calls.run(context.background(), () -> untilDone(lock, step)) : step);
@@ -292,13 +291,13 @@ final class ActionExecutor {
         }
     }
 
-    /** There is no memory, even for what repeats a step: the next look ends what was decided. */
+    /** There was no memory even to repeat a step: the next periodic look ends the lock's callers and hold. */
     private void broken(LocalLock lock) {
         lock.broken = true;
         registry.breaks = true;
     }
 
-    /** Executes an action. A refusal waits until the place that was given up before it is gone. */
+    /** Executes one action. A refusal waits until the store has removed the place that was given up before it. */
     private void carryOut(LocalLock lock, LockAction action, CompletableFuture<ReleaseResult> gone, long waitNanos) {
         if (action instanceof LockAction.Ask ask) {
             ask(lock, ask.attempt(), waitNanos);
@@ -331,7 +330,7 @@ final class ActionExecutor {
         PendingRequest waiter = grant.waiter();
         ManagedLease lease = owner.lease(grant);
         registry.remove(waiter);
-        // Where this is executed again, the caller may have the lease already.
+        // When the action is repeated after an error, the caller may already have the lease.
         boolean complete = waiter.complete(lease) || (!waiter.isCompletedExceptionally() && waiter.join() == lease);
         if (!complete || waiter.abandoned) {
             calls.run(context.background(), lease::giveBack);
@@ -363,7 +362,7 @@ final class ActionExecutor {
         registry.remove(waiter);
         ManagedLease lease = waiter.lease;
         if (waiter.completeExceptionally(failure) && lease != null) {
-            // An error came into its grant.
+            // Its grant was interrupted by an error.
             lease.giveBack();
         }
     }
@@ -374,7 +373,7 @@ final class ActionExecutor {
         if (attempt.gated) {
             boolean first = gate.enter(lock);
             if (attempt.isOver()) {
-                // Its caller left before it stood in the gate: the next one must not wait for it.
+                // Its caller left before it entered the gate: the next one must not wait for it.
                 openGate(lock);
             } else if (first) {
                 on(lock, waitNanos, LocalLock::turn);
@@ -386,7 +385,7 @@ final class ActionExecutor {
         }
         registry.track(attempt.id, lock);
         if (attempt.isOver() && (attempt.hold() == null || attempt.hold() != lock.hold())) {
-            // It ended meanwhile, and its end may have come before this.
+            // It ended meanwhile, perhaps before it was tracked.
             registry.untrack(attempt.id);
             return;
         }
@@ -418,7 +417,7 @@ final class ActionExecutor {
         }
     }
 
-    /** A fair lock has its place in the store's queue, or needs none: the next one may ask. */
+    /** Lets the next fair lock ask: this one has its place in the store's queue, or needs none. */
     private void openGate(LocalLock lock) {
         LocalLock next = lock.spec.mode() == ClaimMode.FAIR ? gate.leave(lock) : null;
         if (next != null) {
@@ -440,12 +439,13 @@ final class ActionExecutor {
                 lock.spec.command(lock.names, next.id, true, next.passes, waitNanos),
                 false);
         calls.send(() -> store.handOver(command), (reply, failure) -> {
-            // Not before: the late news of its grant would be answered with a release, which may come first.
+            // Not earlier: a late grant message of an untracked attempt is answered with a release, which might arrive
+            // before this command.
             registry.untrack(ended.id);
             answered(lock, next, sent, reply == null ? null : reply.next(), failure);
             if (reply == null) {
                 released.complete(ReleaseResult.UNKNOWN);
-                // In the background: the caller waits for one command only.
+                // In the background, because the caller waits for one command only.
                 ReleaseCommand again = new ReleaseCommand(ended.names, ended.attempt(), handOver.lastToken(), 0);
                 context.background().execute(awaited(new Ending(again, keptUntil(ended), null)));
                 return;
@@ -465,8 +465,8 @@ final class ActionExecutor {
         if (before == null) {
             release(release, ReleaseReply.NOT_HELD, waitNanos, released);
         } else {
-            // Nothing was heard of the downgrade yet: the lock may be held by either of the attempts. The first command
-            // must be answered before the second one is sent, but the caller waits for no longer than one may take.
+            // The downgrade is not answered yet, so that either attempt may hold the lock. The release of the first
+            // attempt must be answered before that of the second is sent, but the caller waits for one command only.
             long most = traits.commandTimeout().toNanos();
             context.scheduler().schedule(() -> released.complete(ReleaseResult.UNKNOWN), most);
             calls.await(
@@ -486,17 +486,17 @@ final class ActionExecutor {
                 new ReleaseCommand(ended.names, ended.attempt(), release.lastToken(), release.keepMillis(), waitNanos);
         ClockReading lastArrival = lastArrival();
         calls.send(() -> store.release(command), (answer, failure) -> {
-            // Not before: the late news of its grant would be answered with a release that knows of no minimum hold
-            // time.
+            // Not earlier: a late grant message of an untracked attempt is answered with a release that knows no
+            // minimum hold time.
             registry.untrack(ended.id);
             if (answer == null) {
-                // On a thread that does not wait.
+                // No thread waits for the repetitions.
                 awaited(new Ending(command.awaited(0), keptUntil(ended), null)).again();
             } else if (answer == ReleaseReply.NOT_HELD) {
                 releaseAgain(ended, lastArrival);
             }
             boolean held = before == ReleaseReply.RELEASED || (answer != null && answer != ReleaseReply.NOT_HELD);
-            // A copy of the first command may have released it, whose answer was lost, or the downgrade has ended it.
+            // A copy of the first command, whose answer was lost, or the downgrade may have ended the hold.
             boolean unknown = before == null || before == ReleaseReply.ALREADY_RELEASED || answer == null;
             released.complete(held ? ReleaseResult.RELEASED : unknown ? ReleaseResult.UNKNOWN : ended.unknownToStore());
         });
@@ -509,29 +509,29 @@ final class ActionExecutor {
 
     /** Returns until when the store may keep a hold that it does not know to have ended. */
     private ClockReading keptUntil(StoreHold ended) {
-        // The first of several locks may have been held for the others, for longer.
+        // The first of several locks may be kept longer, for the time until the others were acquired.
         ClockReading now = context.now();
         long most = ended.mostMillis();
         return ended.names.size() > 1 ? keptUntil(most, now) : now.plusMillis(most);
     }
 
-    /** Returns until when the store may keep what it gave: what a waiting attempt has, for longer than its lease. */
+    /** Returns until when the store may keep a lock or a place: the place of a waiter may outlive a short lease. */
     private ClockReading keptUntil(long leaseMillis, ClockReading given) {
         return given.plusMillis(Math.max(leaseMillis, traits.aliveMillis()));
     }
 
-    /** The store remembers nothing of the attempt: a poll still on its way would get the lock for a whole lease. */
+    /** Releases once more, late: the store has forgotten the attempt, and a late poll of it would get the lock. */
     private void releaseAgain(StoreHold ended, ClockReading lastArrival) {
         ReleaseCommand again = new ReleaseCommand(ended.names, ended.attempt(), 0, 0);
         new Ending(again, lastArrival.plusMillis(ended.spec.leaseMillis()), null).at(lastArrival);
     }
 
-    /** Ends what an attempt of a hold with an unconfirmed downgrade may have; returns the first answer. */
+    /** Releases one attempt of a hold whose downgrade is not confirmed; returns the first answer. */
     CompletableFuture<@Nullable ReleaseReply> cancel(StoreHold hold, String attempt, long lastToken, long keepMillis) {
         return cancel(new ReleaseCommand(hold.names, attempt, lastToken, keepMillis), hold.spec, true);
     }
 
-    /** Ends whatever an attempt may have, for as long as a command of it may still arrive; returns the first answer. */
+    /** Releases an attempt until none of its commands can arrive any more; returns the first answer. */
     private CompletableFuture<@Nullable ReleaseReply> cancel(
             ReleaseCommand command, AcquireSpec spec, boolean unanswered) {
         // A command of the attempt may still be on its way until the store refuses it as late.
@@ -544,15 +544,15 @@ final class ActionExecutor {
         return ending.first;
     }
 
-    /** Lets closing wait for a release that is repeated. */
+    /** Registers a release that may be repeated, so that closing waits for it. */
     private Ending awaited(Ending ending) {
         endings.add(ending);
         return ending;
     }
 
     /**
-     * Returns what is completed when the releases that are repeated are answered, or over: all of them, or only those
-     * of cancelled attempts, of which something may still arrive.
+     * Returns what completes when the registered releases are answered or given up: all of them, or only those of
+     * cancelled attempts, of which a command may still arrive.
      */
     CompletableFuture<?> releases(boolean all) {
         return CompletableFuture.allOf(endings.stream()
@@ -561,9 +561,9 @@ final class ActionExecutor {
                 .toArray(CompletableFuture<?>[]::new));
     }
 
-    /** The grant of an attempt that has ended: a late copy of a command took a place. */
+    /** Gives back the grant of an attempt that has ended: a late copy of a command had taken a place. */
     void cancelGrant(String name, String attempt) {
-        // Or the news is old, and the token was used: so nothing is taken back.
+        // With token 0 no token is taken back: the message may be old, and the token used.
         ReleaseCommand giveBack = new ReleaseCommand(List.of(name), attempt, 0, 0);
         ClockReading end = context.now().plusMillis(traits.grantTime().toMillis());
         context.background().execute(new Ending(giveBack, end, null));
@@ -575,13 +575,13 @@ final class ActionExecutor {
         private final ReleaseCommand command;
         private final ClockReading end;
 
-        /** Whether something of its attempt may arrive after the first answer. */
+        /** Whether a command of its attempt may arrive after the first answer. */
         private final boolean cancels;
 
-        /** When it is sent once more, because something of the attempt may arrive until then; null: never. */
+        /** When it is sent once more, because a command of the attempt may arrive until then; null: it is not. */
         private volatile @Nullable ClockReading lastArrival;
 
-        /** Counted by one repetition after the other. */
+        /** The number of repetitions, which never overlap. */
         private int repeated;
 
         /** Completed with the first answer; with null where none came in time. */
@@ -608,7 +608,7 @@ final class ActionExecutor {
                 if (reply == null) {
                     again();
                 } else if (last != null) {
-                    // In this order: where no timer can be set, the answer is told again.
+                    // In this order: if no timer can be set, the answer is delivered again.
                     at(last);
                     lastArrival = null;
                 } else {
@@ -619,7 +619,7 @@ final class ActionExecutor {
         }
 
         void again() {
-            // By the monotonic clock alone: a wall clock that was set forward says nothing of the store.
+            // By the monotonic clock alone: a step of the wall clock says nothing about the store.
             if (end.isAfter(context.now())) {
                 long most = Math.min(MOST_PAUSE_NANOS, traits.commandTimeout().toNanos() / 2);
                 long pause = Math.min(Math.max(most, LEAST_PAUSE_NANOS), LEAST_PAUSE_NANOS << Math.min(repeated++, 10));

@@ -19,8 +19,8 @@ final class CallerThread {
     private CallerThread() {}
 
     /**
-     * Returns for how long the store may do input and output on this thread, which waits for so long; 0 on a virtual
-     * one: an interrupt would close the socket that it reads from.
+     * Returns for how long the store may do I/O on this thread, which waits for the given time; 0 on a virtual thread,
+     * on which an interrupt would close the socket.
      */
     static long waits(long nanos) {
         return isVirtual(Thread.currentThread()) ? 0 : nanos;
@@ -50,8 +50,8 @@ final class CallerThread {
     }
 
     /**
-     * Waits until an answer is there, or a time is over. The wait of a future itself would run other tasks of the pool
-     * on a worker of a {@link ForkJoinPool}, inside of the locks that it holds.
+     * Waits until an answer is there, or a time is over. On a worker of a {@link ForkJoinPool} the future's own wait
+     * would run other tasks of the pool, while this thread holds its locks.
      */
     static void await(CompletableFuture<?> answer, long nanos) throws InterruptedException {
         if (answer.isDone()) {
@@ -75,7 +75,7 @@ final class CallerThread {
         try {
             ForkJoinPool.managedBlock(wait);
         } catch (RejectedExecutionException noThreadLeft) {
-            // Thrown before the wait: the pool has as many threads as it may have, and one less runs meanwhile.
+            // Thrown before the wait: the pool cannot add a thread in place of this one.
             wait.block();
         }
     }

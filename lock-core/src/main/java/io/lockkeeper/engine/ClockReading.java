@@ -41,8 +41,8 @@ record ClockReading(long nanos, long wallMillis) {
     }
 
     /**
-     * Returns the nanoseconds until this deadline for which a store is to keep something: a wall clock that was set
-     * forward may be set back. Not negative.
+     * Returns the nanoseconds until this deadline by the monotonic clock alone, for which a store is to keep something:
+     * a wall clock that was set forward may be set back. Not negative.
      */
     long nanosToKeepFrom(ClockReading now) {
         return Math.max(0, nanos - now.nanos);

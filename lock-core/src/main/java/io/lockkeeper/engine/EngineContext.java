@@ -9,12 +9,12 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 
 /**
- * What an engine has from the platform, all of it replaced in tests.
+ * The platform services of an engine, all of them replaced in tests.
  *
  * @param scheduler the clocks and the timer
- * @param background runs what never blocks and is waited for by no thread
+ * @param background runs steps that never block, and for which no thread waits
  * @param callbacks runs the callbacks of losses
- * @param completions runs what callers hang on futures
+ * @param completions completes the futures of callers, and so runs what depends on them
  * @param listener hears what happens; never throws
  * @param random returns a number between two others, the second one excluded
  * @param giveWay lets another thread go first
@@ -33,14 +33,14 @@ record EngineContext(
     }
 
     /**
-     * Logs a line of a handler of errors: where the log lacks memory, too, what the handler does next matters more.
-     * Takes its parts, as there may be none for a lambda.
+     * Logs an error, and ignores a failure to log it, for which there may be no memory: what the caller does next is
+     * more important. Takes the parts of the line, because a lambda needs memory, too.
      */
     static void quietly(Logger log, String line, @Nullable Object about, Throwable failure) {
         try {
             log.error(line, about, failure);
         } catch (Throwable unsaid) {
-            // The step goes on without its line.
+            // The caller goes on without the line.
         }
     }
 

@@ -6,7 +6,7 @@ import java.util.HashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** Lets the fair local locks of one name ask one at a time, in the order in which they came. */
+/** Lets the fair local locks of one name ask the store one at a time, in the order of their arrival. */
 final class FifoGate {
 
     private final Map<String, ArrayDeque<LocalLock>> queues = new HashMap<>();
@@ -18,7 +18,7 @@ final class FifoGate {
         return queue.element() == lock;
     }
 
-    /** Takes a lock out, if it is there; returns the one that may pass now because of that, null: none. */
+    /** Removes a lock; returns the one that may pass because of that, null: there is none. */
     @Nullable
     synchronized LocalLock leave(LocalLock lock) {
         ArrayDeque<LocalLock> queue = queues.getOrDefault(lock.name(), new ArrayDeque<>(0));

@@ -11,8 +11,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What is left of a lease that a caller was given and has dropped. The lease behind it keeps this, so that it is there
- * for as long as that is held.
+ * A reference to the lease object of a caller, which reports if that is collected as garbage while the lease is held.
+ * The lease behind it keeps the reference alive.
  */
 class ForgottenLease extends PhantomReference<LockLease> {
 
@@ -35,7 +35,7 @@ class ForgottenLease extends PhantomReference<LockLease> {
                 : new Placed(given, forgotten, lease, caller);
     }
 
-    /** One that knows its caller; of many leases, most do not, and are smaller. */
+    /** A reference that knows where the lease was acquired. Under many acquisitions most do not, to save memory. */
     private static final class Placed extends ForgottenLease {
 
         private final StackFrame caller;

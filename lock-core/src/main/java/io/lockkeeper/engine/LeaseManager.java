@@ -39,7 +39,7 @@ public final class LeaseManager implements LockManager {
     private final Runnable stopThreads;
     private boolean closed;
 
-    /** Makes a manager, which adds a thread that gives commands for each that may block, and stops all at the end. */
+    /** Creates a manager, which adds a command thread for each one that may block, and stops all threads at the end. */
     LeaseManager(LocalLockManager locks, Runnable addThread, Runnable stopThreads) {
         this.locks = locks;
         this.addThread = addThread;
@@ -47,7 +47,7 @@ public final class LeaseManager implements LockManager {
     }
 
     /**
-     * Makes a manager over a store, and opens the store, which it closes with itself.
+     * Creates a manager over a store and opens the store, which is closed with the manager.
      *
      * @param store where the locks are kept
      * @param settings what the manager works with
@@ -55,10 +55,10 @@ public final class LeaseManager implements LockManager {
      */
     public static LockManager create(LockStore store, Settings settings) {
         Scheduler.OnThread scheduler = new Scheduler.OnThread("lockkeeper-timer");
-        // Nothing that runs there waits for anything: callbacks, which may block, do not.
+        // No task there ever waits: callbacks, which may block, run elsewhere.
         ThreadPoolExecutor commands = DaemonThreads.limited("lockkeeper-command", 2);
         RetryingExecutor background = new RetryingExecutor(commands, null, scheduler);
-        // Runs the callbacks that a user's executor refuses; those that block there may let the rest wait.
+        // Runs the callbacks that a user's executor refuses. Callbacks that block may delay others there.
         ThreadPoolExecutor refused = DaemonThreads.limited("lockkeeper-refused", 32);
         ThreadPoolExecutor spare = settings.spare();
         RetryingExecutor callbacks = new RetryingExecutor(settings.urgent(), refused, scheduler);
@@ -87,13 +87,13 @@ public final class LeaseManager implements LockManager {
             background.close();
             callbacks.close();
             completions.close();
-            // Their threads end as soon as they are idle; what they are given from now on still runs.
+            // Idle threads end at once, but tasks that come later still run.
             List.of(commands, refused, spare).forEach(threads -> threads.setKeepAliveTime(1, TimeUnit.MILLISECONDS));
         });
     }
 
     private static void addThread(ThreadPoolExecutor commands) {
-        // Of several that do this at once, one would set fewer threads than the core has, which throws.
+        // Concurrent calls might set a maximum below the core size, which throws.
         synchronized (commands) {
             commands.setMaximumPoolSize(commands.getMaximumPoolSize() + 1);
             commands.setCorePoolSize(commands.getMaximumPoolSize());
@@ -127,7 +127,7 @@ public final class LeaseManager implements LockManager {
         StackRoom.requireToEnd();
     }
 
-    // ---- callers who wait on their thread ----
+    // ---- blocking acquisition ----
 
     @Override
     public Lease acquire(LockRequest request, boolean nested, boolean interruptibly, long waitedNanos) {
@@ -138,7 +138,7 @@ public final class LeaseManager implements LockManager {
         ManagedLease lease = null;
         boolean interrupted = false;
         try {
-            // The thread may do its own input and output, since it waits anyway, and no longer than the request does.
+            // The thread may do its own I/O while it waits, for no longer than the request waits.
             locks.begin(asked, CallerThread.waits(asked.patienceNanos));
             while (lease == null) {
                 try {
@@ -153,7 +153,7 @@ public final class LeaseManager implements LockManager {
                 }
             }
         } catch (Error error) {
-            // Without a call: the stack may be at its end. The periodic look gives back what was acquired.
+            // Without a call, because the stack may be exhausted. The periodic look gives the lease back.
             asked.abandoned = true;
             ManagedLease given = asked.lease;
             if (given != null) {
@@ -170,9 +170,9 @@ public final class LeaseManager implements LockManager {
         return lease;
     }
 
-    /** Waits for a lease, or until the time of its caller is up; null: it is. */
+    /** Waits for a lease until the time of its caller is up; null: it is up. */
     private @Nullable ManagedLease awaited(PendingRequest asked) throws InterruptedException {
-        // The tries of a caller with retries are ended by timers.
+        // For a caller with retries, timers end each try.
         long end = asked.blocking ? asked.endNanos() : ClockReading.NEVER;
         CallerThread.await(asked, end == ClockReading.NEVER ? Long.MAX_VALUE : end - locks.context.nanoTime());
         if (asked.isDone()) {
@@ -185,27 +185,27 @@ public final class LeaseManager implements LockManager {
     private LockException interrupted(PendingRequest request, InterruptedException interrupt) {
         CompletableFuture<?> placeGone = locks.withdraw(request);
         try {
-            // A place that the store has given is gone then, unless the store is slow; one still asked for goes later.
+            // By then a place in the store's queue is removed, unless the store is slow or has not given it yet.
             CallerThread.await(placeGone, ActionExecutor.PLACE_GONE_NANOS);
         } catch (InterruptedException again) {
             log.debug("A place is given up in the background", again);
         }
         Thread.currentThread().interrupt();
         if (!request.isCompletedExceptionally()) {
-            // The grant was first: it goes back at once.
+            // The grant came first and is given back at once.
             request.join().giveBack();
         }
         return refused(request, new LockInterruptedException(request.request.names(), interrupt));
     }
 
-    /** Returns what a caller is told who does not get its lease. */
+    /** Returns the exception for a caller who does not get its lease, and tells listeners. */
     LockException refused(PendingRequest request, @Nullable Throwable cause) {
         List<String> names = request.request.names();
         String why = cause instanceof StoreException known ? String.valueOf(known.getMessage()) : String.valueOf(cause);
         LockException reason;
         if (cause instanceof LockException known) {
             reason = known;
-            // The stack that helps is that of the caller, not that of the timer or of the store's thread.
+            // The useful stack is the caller's, not that of the timer or of the store's thread.
             reason.fillInStackTrace();
         } else {
             reason = new LockStoreException("Lock '" + String.join("', '", names) + "': " + why, cause);
@@ -217,7 +217,7 @@ public final class LeaseManager implements LockManager {
         return reason;
     }
 
-    // ---- callers who go on meanwhile ----
+    // ---- asynchronous acquisition ----
 
     @Override
     public <T> void acquireAsync(
@@ -234,7 +234,7 @@ public final class LeaseManager implements LockManager {
             locks.answers.await(
                     asked, (lease, failure) -> where.execute(() -> answer(asked, result, lease, failure, received)));
         } catch (Throwable error) {
-            // The next look gives up the place, and gives back what was acquired.
+            // The next periodic look gives up the place or gives back the lease.
             asked.abandoned = true;
             ManagedLease given = asked.lease;
             if (given != null) {
@@ -244,13 +244,13 @@ public final class LeaseManager implements LockManager {
         }
         result.handle((done, never) -> {
             if (!StackRoom.isEnough()) {
-                // A periodic look withdraws the request.
+                // The periodic look withdraws the request.
                 return null;
             }
             if (!asked.isDone()) {
                 locks.withdraw(asked);
             } else {
-                // The answer may still wait for its executor, which may be busy for long, or never run it.
+                // The answer may still wait for its executor, which may be busy for long or never run it.
                 ManagedLease given = asked.isCompletedExceptionally() ? null : asked.join();
                 answer(asked, result, given, null, received);
             }
@@ -258,7 +258,7 @@ public final class LeaseManager implements LockManager {
         });
     }
 
-    /** Answers a caller, who may have given up. */
+    /** Completes the caller's result, or gives the lease back if the caller has given up. */
     private <T> void answer(
             PendingRequest asked,
             CompletableFuture<T> result,
@@ -272,21 +272,21 @@ public final class LeaseManager implements LockManager {
         @Nullable Lease owned = lease;
         try {
             if (result.isDone()) {
-                // The caller has given up; nothing failed.
+                // The caller has given up, which is no failure.
                 Duration waited = asked.asked.until(locks.context.now());
                 locks.context.listener().onGivenUp(new LockListener.GivenUp(asked.number, asked.request, waited));
             } else if (lease == null) {
                 result.completeExceptionally(refused(asked, failure));
             } else {
-                // Told first: the caller who receives the lease may release it at once.
+                // Before the result is completed: the caller may release the lease at once.
                 lease.received(asked.number, asked.asked, asked.tries, asked.path);
                 T given = received.apply(lease);
-                // It has the lease now, perhaps with others.
+                // The caller's object owns the lease now, perhaps together with others.
                 owned = given instanceof Lease known ? known : lease;
                 got = result.complete(given);
             }
         } catch (Throwable error) {
-            // Where the caller does not have the lease by now, it never will.
+            // If the caller does not have the lease by now, it never gets it.
             got = !result.completeExceptionally(error) && !result.isCompletedExceptionally();
         }
         if (owned != null && !got) {
@@ -329,9 +329,9 @@ public final class LeaseManager implements LockManager {
     @Override
     public void close() {
         StackRoom.requireToBegin();
-        // A listener may call this on each thread that gives commands, and would wait for itself.
+        // A listener may call this on every command thread, and would wait for itself.
         addThread.run();
-        // With a timer of its own: a listener may block that of the engine, or wait for the end of the process on it.
+        // With a timer of its own: a listener may block that of the engine, or wait on it for the end of the process.
         Scheduler.OnThread timer = new Scheduler.OnThread("lockkeeper-close");
         try {
             CallerThread.join(locks.close(Thread.currentThread(), timer));

@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Makes the leases of callers, who release, verify, extend and downgrade them here. */
+/** Creates the leases of callers, and does what concerns the store: release, verify, extend, downgrade. */
 record LeaseOperations(
         LockStore store,
         EngineContext context,
@@ -54,7 +54,7 @@ record LeaseOperations(
         return lease;
     }
 
-    /** Returns the time of a grant. A store that cannot tell it must not keep the lock from its caller. */
+    /** Returns the time of a grant; that of this process if the store cannot tell its own. */
     private long grantedMillis(String name) {
         long byStore = 0;
         try {
@@ -67,11 +67,11 @@ record LeaseOperations(
 
     private final class Lease extends ManagedLease {
 
-        /** Reports that the caller has dropped the lease, unless this has gone with it. */
-        @SuppressWarnings("UnusedVariable") // To be reachable is all that it is for.
+        /** Reports if the caller drops the lease unreleased; unreachable as soon as this lease is. */
+        @SuppressWarnings("UnusedVariable") // Only kept reachable.
         private volatile @Nullable ForgottenLease forgotten;
 
-        /** Completed when the store has answered that the holder is a reader now, or has not. */
+        /** Completed when the store has answered the downgrade, or has failed to. */
         private volatile CompletableFuture<?> downgrade = PendingAnswers.DONE;
 
         Lease(PendingRequest waiter, StoreHold hold, LockAction.Grant grant) {
@@ -112,7 +112,7 @@ record LeaseOperations(
 
         @Override
         long releaseNanos() {
-            // A driver that ends its command in time has a moment to say so.
+            // A moment longer, so that a driver can report its own timeout.
             return executor.commandTimeout().toNanos() + PendingRequest.GRACE_NANOS;
         }
 
@@ -126,7 +126,7 @@ record LeaseOperations(
             StoreHold known = hold();
             CompletableFuture<ReleaseResult> result = release(known, waitNanos);
             if (result == null && known != hold()) {
-                // A downgrade came between, and the lease belongs to another hold now.
+                // A downgrade has just moved the lease to another hold.
                 result = release(hold(), waitNanos);
             }
             return result != null
@@ -136,7 +136,7 @@ record LeaseOperations(
                             : CompletableFuture.completedFuture(ReleaseResult.LOST);
         }
 
-        /** An error came into the first release, of which the store may not have heard. */
+        /** Releases again: an error interrupted the first release, which the store may not have received. */
         private CompletableFuture<ReleaseResult> releaseAgain(StoreHold hold) {
             registry.untrack(hold.id);
             executor.cancel(hold, hold.attempt(), 0, hold.keepMillis(context.now()));
@@ -170,7 +170,7 @@ record LeaseOperations(
                     .toList();
             boolean there = PendingAnswers.answer(name(), LeaseRenewer.all(answers), calls.patienceNanos);
             if (!there && hold() != hold) {
-                // A downgrade came between.
+                // A downgrade has just moved the lease.
                 return verify();
             } else if (!there) {
                 executor.lose(hold, hold.endReasonByStore(context.now()));
@@ -178,7 +178,7 @@ record LeaseOperations(
             return there && isHeld();
         }
 
-        /** Until the store has confirmed a downgrade, either of its attempts may hold the lock there. */
+        /** Until the store has confirmed a downgrade, either attempt may hold the lock there. */
         private static boolean isHolder(StoreHold hold, @Nullable String before, Optional<StoredLock> found) {
             List<String> holders = found.map(StoredLock::holders).orElse(List.of());
             return holders.contains(hold.attempt()) || (before != null && holders.contains(before));
@@ -221,7 +221,7 @@ record LeaseOperations(
             if (held) {
                 hold.pinned = true;
             }
-            // Once more: a release may have been first, and have passed the hold on.
+            // Asked again: a release may have passed the hold on before it was pinned.
             if (!held || !isHeld()) {
                 return CompletableFuture.completedFuture(() -> false);
             }
@@ -242,8 +242,8 @@ record LeaseOperations(
         }
 
         /**
-         * A yes that comes after the wait of a request has no effect: its caller has gone. One who does not wait has
-         * the patience of one command, and no other waits for longer than any answer is waited for.
+         * Limits the wait for an answer: to the wait time of the request, to one command timeout if it does not wait. A
+         * positive answer that comes later has no effect, because the caller has gone.
          */
         private <T> CompletableFuture<T> inTime(CompletableFuture<T> answer, LockRequest asked, long waitedNanos) {
             Duration wait = asked.retryCount() > 0 ? Duration.ZERO : asked.waitTime();
@@ -262,7 +262,7 @@ record LeaseOperations(
         }
 
         private boolean answered(StoreHold hold, boolean held) {
-            // Where the lease belongs to the hold of a reader by now, the answer says nothing about that.
+            // If a downgrade has moved the lease, the answer says nothing about its present hold.
             if (!held && hold() == hold) {
                 executor.lose(hold, hold.endReasonByStore(context.now()));
             }
@@ -270,7 +270,7 @@ record LeaseOperations(
         }
 
         private boolean extended(StoreHold hold, ClockReading end, ClockReading sent, boolean onlyLater) {
-            // A downgrade comes before, and the reader is extended then, or after, and the reader has the new end.
+            // A concurrent downgrade comes either before, and the reader is extended, or after, and keeps the new end.
             synchronized (hold) {
                 if (hold() != hold) {
                     return false;
@@ -296,9 +296,9 @@ record LeaseOperations(
         }
 
         /**
-         * Makes a reader of an exclusive holder: in the store its attempt ends and a reader's attempt begins, in one
-         * step that nothing can come between. While the store does not answer, either of them may hold the lock there;
-         * the reader believes until the deadline that the exclusive hold had, which is before the end of both.
+         * Turns an exclusive holder into a reader: in the store its attempt ends and a reader's attempt begins in one
+         * atomic step. Until the store answers, either of them may hold the lock there. The reader keeps the deadline
+         * of the exclusive hold, which is before the end of both.
          */
         @Override
         public CompletableFuture<?> downgrade() {
@@ -339,7 +339,7 @@ record LeaseOperations(
                 : AcquireSpec.fixed(ClaimMode.READ, TimeUnit.NANOSECONDS.toMillis(end.nanosToKeepFrom(now)) + 1);
     }
 
-    /** Tells the store of a downgrade, again and again; completes something with the first answer, or without. */
+    /** Sends a downgrade to the store until it is answered; completes {@code told} after the first try. */
     private void tell(StoreHold before, StoreHold reader, CompletableFuture<@Nullable Void> told) {
         ClockReading sent = context.now();
         HandOverCommand command = new HandOverCommand(
@@ -357,11 +357,11 @@ record LeaseOperations(
             context.scheduler().schedule(() -> context.background().execute(again), RETRY_NANOS);
             return;
         }
-        // Not before: late news of its grant would be answered with a release, and the store may not know the reader
-        // yet.
+        // Not earlier: a late grant message of an untracked attempt is answered with a release, while the store may not
+        // know the reader yet.
         registry.untrack(before.id);
         if (reader.isOver()) {
-            // A command of the downgrade may still be on its way. The release of the reader may come after this.
+            // A command of the downgrade may still be under way. The release of the reader may come after this.
             reader.releasedTwice();
             executor.cancel(before, before.attempt(), 0, reader.keepMillis(now));
             executor.cancel(reader, reader.attempt(), 0, reader.keepMillis(now));

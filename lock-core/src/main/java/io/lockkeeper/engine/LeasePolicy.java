@@ -11,7 +11,7 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the local locks of one engine have in common: how long holds last and stay in this JVM, and the ids of attempts.
+ * The settings that the local locks of one engine share: how long holds last and stay in this JVM, and attempt ids.
  *
  * @param pollMillis how often a waiting attempt asks again
  * @param maxPassNanos how long a hold may be passed on locally
@@ -28,7 +28,7 @@ record LeasePolicy(
         Supplier<AcquireSpec.AttemptId> attemptIds,
         @Nullable Duration longest) {
 
-    /** How soon to ask again where the store keeps no place for those who wait. */
+    /** How soon to ask again if the store keeps no places for waiters. */
     static final long BUSY_MILLIS = 50;
 
     private static final long ASK_AGAIN_MILLIS = 500;
@@ -46,12 +46,12 @@ record LeasePolicy(
         }
     }
 
-    /** Returns how soon to ask again after a failure, perhaps about a grant, which does not last long. */
+    /** Returns how soon to ask again after a failure; soon, because a grant may be waiting to be confirmed. */
     long askAgainMillis() {
         return Math.min(pollMillis, ASK_AGAIN_MILLIS);
     }
 
-    /** Returns when to ask again what is said to change: then, or when the next poll is due, and some jitter. */
+    /** Returns the delay until the next question: the announced time, at most one poll interval, and some jitter. */
     long pollNanos(long millis) {
         long due = Math.min(pollMillis, Math.max(0, millis));
         return TimeUnit.MILLISECONDS.toNanos(due + random.applyAsLong(5, 25 + due / 20));
@@ -81,8 +81,8 @@ record LeasePolicy(
     }
 
     /**
-     * Returns a hold that the store gave by a grant; null where the store must confirm it: always, or because its end
-     * cannot be told in local time, or has come, or because the grant is one of several locks.
+     * Returns the hold of a grant; null if the store must confirm the grant first: because it always must, the grant
+     * is one of several locks, or its end is unknown in local time or has passed.
      */
     @Nullable
     StoreHold hold(
@@ -103,7 +103,7 @@ record LeasePolicy(
         return begun.isValid(now) ? begun : null;
     }
 
-    /** Returns whether a hold may stay in this JVM for another caller: for a while, and while that is safe. */
+    /** Returns whether a hold may serve another caller of this JVM: for a limited time, and with enough of it left. */
     boolean mayJoin(StoreHold hold, ClockReading now) {
         return !hold.pinned
                 && now.nanos() - hold.begunNanos < maxPassNanos

@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What this instance asks for, waits for and holds: the local locks by the ids of their attempts, the callers without
- * an answer, each with the local lock that it has entered, and how many leases there are.
+ * an answer, each with the local lock that it has entered, and the number of leases.
  */
 final class LeaseRegistry {
 
@@ -63,7 +63,7 @@ final class LeaseRegistry {
     @Nullable
     LocalLock lockOf(String attempt) {
         AcquireSpec.AttemptId id = AcquireSpec.AttemptId.parse(attempt);
-        // Digits of other kinds, or in upper case, are no id of ours.
+        // A parser accepts other digits and upper case, which are no ids of this library.
         return id == null || !id.toString().equals(attempt) ? null : locks.get(id);
     }
 
@@ -75,7 +75,7 @@ final class LeaseRegistry {
         return locks.size();
     }
 
-    /** Returns what is held, each hold once: a lock has two attempts while the store has not confirmed a downgrade. */
+    /** Returns each hold once; until the store confirms a downgrade, a lock is registered under two attempts. */
     Stream<StoreHold> holds() {
         return locks.values().stream()
                 .map(LocalLock::hold)
@@ -99,7 +99,7 @@ final class LeaseRegistry {
         return pending.get(request);
     }
 
-    /** Applies an action to the callers that meet a condition, and their locks, in the order in which they came. */
+    /** Applies an action to the callers that meet a condition, in the order of their arrival. */
     void forEachPending(
             BiPredicate<PendingRequest, LocalLock> condition, BiConsumer<PendingRequest, LocalLock> action) {
         pending.entrySet().stream()
@@ -138,7 +138,7 @@ final class LeaseRegistry {
 
     /** A lease has ended. */
     void over(ManagedLease ended) {
-        // In this order: it must not count as one that is left.
+        // In this order, so that it does not count as a lease to wait for.
         own.remove(ended);
         leases.decrementAndGet();
         tellIfDrained();
@@ -150,7 +150,7 @@ final class LeaseRegistry {
         }
     }
 
-    /** Returns a future of the end of the last lease; called when callers who hold nothing get no lease any more. */
+    /** Returns a future that completes with the last lease; called when new callers are refused. */
     CompletableFuture<?> drained() {
         drains = true;
         tellIfDrained();
@@ -162,7 +162,7 @@ final class LeaseRegistry {
         held().stream()
                 .filter(lease -> lease.ofThread && lease.thread.equals(waiting))
                 .forEach(own::add);
-        // What has ended meanwhile may have been told before it was here.
+        // A lease may have ended before it was added.
         own.removeIf(lease -> !lease.isHeld());
         tellIfDrained();
     }

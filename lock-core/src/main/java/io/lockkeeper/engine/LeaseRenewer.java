@@ -22,18 +22,17 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Looks at all holds now and then: renews each after a third of its lease, ends what has reached its deadline without a
- * renewal, and notices when the machine was suspended. Renewals due within lease/60 of each other are sent in one
- * batch. A renewal that fails is repeated until the deadline.
+ * The watchdog: looks at all holds periodically, renews each after a third of its lease, ends those that have reached
+ * their deadline without a renewal, and notices when the machine was suspended. Renewals due within lease/60 of each
+ * other are sent in one batch. A renewal that fails is repeated until the deadline.
  *
- * <p>A look at all holds is cheaper than a timer for each: most holds end long before they are due, and would only add
- * and remove their timers.
+ * <p>A look at all holds is cheaper than a timer for each, because most holds end long before they are due.
  */
 final class LeaseRenewer {
 
     private static final Logger log = LoggerFactory.getLogger(LeaseRenewer.class);
 
-    /** How often the clocks are compared: the loss of a suspended machine is told within this time. */
+    /** How often the clocks are compared: after a suspension, a loss is reported within this time. */
     private static final long CLOCK_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
     /** How much the clocks may differ between two looks. */
@@ -45,10 +44,10 @@ final class LeaseRenewer {
     private static final long MIN_RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
     private static final long MAX_RETRY_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-    /** A hold with less time left, as one given in doubt or by a late grant, is renewed at once. */
+    /** A hold with less time left, for example after a late grant, is renewed at once. */
     private static final long SHORT_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
-    /** The part of a lease by which a renewal may come earlier than it must, to come with others. */
+    /** A renewal may come earlier by the lease divided by this, to be sent together with others. */
     private static final long EARLY = 60;
 
     private static final long WARNING_PAUSE_NANOS = TimeUnit.SECONDS.toNanos(10);
@@ -61,7 +60,7 @@ final class LeaseRenewer {
     /** The task of the next look; null: nothing is due. Written under the monitor. */
     private volatile Scheduler.@Nullable Timeout wake;
 
-    /** When the first hold is due, or earlier, where there is a task. Written under the monitor. */
+    /** When the first hold is due, or earlier; valid while there is a task. Written under the monitor. */
     private volatile long dueNanos;
 
     /** When the task of the next look runs. Guarded by this. */
@@ -82,16 +81,16 @@ final class LeaseRenewer {
         this.nextWarningNanos = lastLook.nanos();
     }
 
-    /** Begins to watch a hold, or looks anew at one whose end was changed. */
+    /** Begins to watch a hold, or to watch for its new end after a change. */
     void watch(StoreHold hold) {
         ClockReading now = context.now();
         ClockReading deadline = hold.deadline();
         ClockReading fixedEnd = hold.fixedEnd();
         long remaining = deadline.nanosFrom(now);
-        // What follows a downgrade is renewed when the store has taken that.
-        // After a suspension one clock alone may say that it ends before.
+        // A reader that follows a downgrade is renewed after the store has confirmed it. A hold whose deadline is its
+        // fixed end is not renewed; unequal ones differ on one clock at least, as after a suspension.
         boolean renews = hold.unconfirmed() == null && !deadline.equals(fixedEnd);
-        // Of readers, one may have asked for much more time, and leave it to the others.
+        // The remaining time may be much longer than the lease: a reader may have extended it and left.
         long lease = Math.min(remaining, TimeUnit.MILLISECONDS.toNanos(hold.spec.leaseMillis()));
         due(hold, renews, now, !renews ? remaining : remaining < SHORT_NANOS ? 0 : lease / 3);
         if (hold.spec.isShared()) {
@@ -118,7 +117,7 @@ final class LeaseRenewer {
         synchronized (this) {
             if (wake == null || due - dueNanos < 0) {
                 dueNanos = due;
-                // One that comes before this stays: put off again and again, it would see a clock's jump late.
+                // An earlier look stays: if it were postponed again and again, it would notice a clock's jump late.
                 if (wake == null || due - wakeNanos < 0) {
                     schedule(now);
                 }
@@ -133,7 +132,7 @@ final class LeaseRenewer {
         wake = context.scheduler().schedule(this::look, nanos);
     }
 
-    /** One look at most is set; none is where an error comes into this, or into what follows. */
+    /** Cancels the next look, so that after an error none is set, and never more than one. */
     private synchronized void unset() {
         Scheduler.Timeout before = wake;
         wake = null;
@@ -142,21 +141,21 @@ final class LeaseRenewer {
         }
     }
 
-    /** Looks at once unless a look is set, as after an error in one. */
+    /** Looks at once if no look is set, which happens after an error. */
     void lookUnlessSet() {
         if (wake == null) {
             wakeIn(0, context.now());
         }
     }
 
-    /** Begins in one step: a hold that is watched meanwhile would put off what is due before it. */
+    /** Begins in one synchronized step, so that a hold that is watched meanwhile cannot postpone an earlier one. */
     private void look() {
         ClockReading now;
         boolean jumped;
         synchronized (this) {
             unset();
             now = context.now();
-            // The machine was suspended, or the wall clock was set.
+            // Unequal if the machine was suspended or the wall clock was set.
             long wall = TimeUnit.MILLISECONDS.toNanos(now.wallMillis() - lastLook.wallMillis());
             jumped = Math.abs(wall - (now.nanos() - lastLook.nanos())) > JUMP_NANOS;
             lastLook = now;
@@ -195,11 +194,11 @@ final class LeaseRenewer {
         }
     }
 
-    /** Looks at a hold, adds to what is due and to what ends; returns in how many nanoseconds to look again. */
+    /** Looks at one hold; returns in how many nanoseconds to look at it again. */
     private long look(StoreHold hold, ClockReading now, boolean jumped, List<StoreHold> due, List<Runnable> ends) {
         if (hold.isExpired(now)) {
             ends.add(() -> lose.accept(hold, hold.endReason()));
-            // Again, if it cannot be told now.
+            // Looked at again, in case the loss cannot be reported now.
             return MIN_RETRY_NANOS;
         }
         long next = hold.deadline().nanosFrom(now);
@@ -231,7 +230,7 @@ final class LeaseRenewer {
         return PendingAnswers.safely(() -> all(store.renew(commands)));
     }
 
-    /** Where no thread can be had, or an error comes, what is due waits, and is not forgotten. */
+    /** Keeps the renewals due after an error, for example if no thread was available. */
     private void again(List<StoreHold> due, Throwable failure) {
         ClockReading now = context.now();
         due.forEach(hold -> hold.renewalNanos = now.nanos());
@@ -249,7 +248,7 @@ final class LeaseRenewer {
                 .flatMap(hold -> commands(hold, leaseMillis(hold, sent)))
                 .toList();
         Iterator<CompletableFuture<Boolean>> answers = send(commands).iterator();
-        // One for all that have the same lease, which is most of what each of many holds would keep of its renewal.
+        // One object for all holds with the same lease: it is most of the memory that a renewal keeps for each hold.
         Map<Long, ClockReading> deadlines = new HashMap<>();
         for (StoreHold hold : batch) {
             ClockReading deadline =
@@ -264,7 +263,7 @@ final class LeaseRenewer {
         try {
             return Objects.requireNonNull(store.renew(commands), "the store gave no answers");
         } catch (Throwable failure) {
-            // A store that throws instead of failing its answers must not cost the batch its retries.
+            // Also if the store throws, each renewal of the batch is tried again.
             return Collections.nCopies(commands.size(), CompletableFuture.failedFuture(failure));
         }
     }
@@ -281,14 +280,14 @@ final class LeaseRenewer {
     }
 
     /**
-     * Never an exact end: a copy that comes late would cut off what a later extension was promised. A hold whose end
-     * comes nearer is released by us when that has come.
+     * Returns a lease for the store, longer than the local one. It is never exact, because a late copy of a command
+     * would cut off a later extension. A hold whose end comes nearer is released by this instance at that end.
      */
     private static long withMargin(long millis) {
         return millis + AcquireSpec.marginMillis(millis);
     }
 
-    /** Returns whether all answers are yes. A no comes at once; a failure only where nothing says no. */
+    /** Combines answers: false as soon as one is false, a failure if one failed and none is false, else true. */
     static CompletableFuture<Boolean> all(List<CompletableFuture<Boolean>> answers) {
         if (answers.size() == 1) {
             return answers.get(0);
@@ -310,7 +309,7 @@ final class LeaseRenewer {
         return result;
     }
 
-    /** An error here must not cost a hold its renewals: it is renewed once more, soon. */
+    /** Takes the answer to a renewal; after an error in this the hold is renewed again soon. */
     private void answered(
             StoreHold hold,
             ClockReading sent,
@@ -329,7 +328,7 @@ final class LeaseRenewer {
             }
         } catch (Throwable error) {
             due(hold, true, context.now(), MIN_RETRY_NANOS);
-            log.error("The answer to a renewal could not be told, and it is renewed again", error);
+            log.error("The answer to a renewal could not be handled, and the lock is renewed again", error);
         }
     }
 
@@ -354,7 +353,7 @@ final class LeaseRenewer {
                         hold.names, hold.spec.lockMode(), hold.label(), Duration.ofNanos(remaining), failure));
     }
 
-    /** Warns now and then, however many locks one failing server costs their renewals. */
+    /** Warns at most once in ten seconds, however many renewals a failing server causes to fail. */
     private synchronized void warn(String name, long remainingNanos, Throwable failure) {
         long now = context.nanoTime();
         if (now - nextWarningNanos < 0) {

@@ -41,12 +41,12 @@ import org.jspecify.annotations.Nullable;
  *   any of these     no caller is left             -> retired
  * </pre>
  *
- * There is never both an attempt and a hold. The class is longer than most, because it is all that decides: what is in
- * two places elsewhere is the cause of most errors in locks.
+ * There is never both an attempt and a hold. The class is longer than most, because every decision about a lock is made
+ * here, in one state machine.
  */
 final class LocalLock {
 
-    /** A store that is well answers sooner, also on a machine that is busy. */
+    /** A healthy store answers sooner than this, even on a busy machine. */
     private static final long SILENT_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
     private static final String TOO_SLOW = "the store's answer came only after the lease had ended";
@@ -64,25 +64,25 @@ final class LocalLock {
     private volatile @Nullable StoreHold hold;
     private boolean retired;
 
-    /** Whether an error came into a decision, or what is done about it: it takes no callers, whom it may not know. */
+    /** Whether an error interrupted a decision or its actions: the lock accepts no callers any more. */
     volatile boolean broken;
 
     private List<LockAction> decided = List.of();
 
-    /** The callers who wait, what asks for them, and the times of both. */
+    /** The callers who wait, the attempt that asks for them, and the times of both. */
     private static final class Pending {
 
-        /** In the order in which they came; any of them may leave. */
+        /** In the order of their arrival; any of them may leave. */
         final Set<PendingRequest> waiters;
 
-        /** What asks or waits in the store now; null: nothing does. */
+        /** The attempt that asks or waits in the store now; null: there is none. */
         @Nullable
         AcquireAttempt attempt;
 
         /** When {@link #due} is to be called at the latest, on the monotonic clock. */
         volatile long dueNanos = ClockReading.NEVER;
 
-        /** The timer of that, which is the executor's; null: none is set, or its time has come. */
+        /** The timer for that moment, set by the executor; null: none is set, or it has fired. */
         @Nullable
         volatile Timer timer;
 
@@ -118,7 +118,7 @@ final class LocalLock {
 
     // ---- callers ----
 
-    /** A caller wants the lock; null: this lock takes no callers any more, and it needs another one. */
+    /** A caller wants the lock; null: this lock accepts no callers any more, and the caller needs another one. */
     @Nullable
     List<LockAction> enter(PendingRequest waiter, ClockReading now) {
         StoreHold held = hold;
@@ -144,7 +144,7 @@ final class LocalLock {
         dueBy(waiter.timerNanos());
     }
 
-    /** The fair callers who came before have their places in the store. */
+    /** The fair callers who came earlier have their places in the store: the attempt may ask. */
     List<LockAction> turn(ClockReading now) {
         AcquireAttempt next = pending.attempt;
         if (next != null && next.gated) {
@@ -155,20 +155,20 @@ final class LocalLock {
         return decided();
     }
 
-    /** A caller has left, or must: it was cancelled, interrupted, or the engine closes. */
+    /** A caller leaves: it was cancelled or interrupted, or the engine closes. */
     List<LockAction> left(PendingRequest waiter) {
         pending.waiters.remove(waiter);
         giveUpUnneededPlace();
         return decided();
     }
 
-    /** The time of a caller is up; {@code heard} is what the store has answered last, to any request. */
+    /** The time of a caller is up; {@code heard} tells when the store last answered any request. */
     List<LockAction> timedOut(PendingRequest waiter, ClockReading now, PendingAnswers.Heard heard) {
         timeUp(waiter, now, heard);
         return decided();
     }
 
-    /** The timer has fired: the time of callers without a blocked thread is up, or the store is to be asked again. */
+    /** The timer has fired: callers without a blocked thread have timed out, or the store is to be asked again. */
     List<LockAction> due(ClockReading now, PendingAnswers.Heard heard) {
         pending.dueNanos = ClockReading.NEVER;
         pending.waiters.stream()
@@ -195,9 +195,9 @@ final class LocalLock {
         return nanos == ClockReading.NEVER || (other != ClockReading.NEVER && other - nanos < 0) ? other : nanos;
     }
 
-    /** Where the store owes a caller an answer, that ends the wait a moment later, also where the lock is held. */
+    /** Ends the wait of a caller; a moment later if the store still owes it an answer. */
     private void timeUp(PendingRequest waiter, ClockReading now, PendingAnswers.Heard heard) {
-        // One that is not in the queue has its answer on the way, perhaps on a thread that has no processor.
+        // The answer to a caller who is not in the queue is being delivered, perhaps by a thread without a processor.
         boolean queued = pending.waiters.contains(waiter);
         boolean owed = pending.attempt != null
                 && pending.attempt.asked != null
@@ -218,8 +218,8 @@ final class LocalLock {
     }
 
     /**
-     * Returns whether the store has not answered a caller. If its question has not been sent yet, because others come
-     * first, any answer of the store counts.
+     * Returns whether the store has not answered a caller. If the caller's question has not been sent yet, because
+     * others come first, any answer of the store counts.
      */
     private boolean isSilentTo(PendingRequest waiter, ClockReading now, PendingAnswers.Heard heard) {
         AcquireAttempt asking = pending.attempt;
@@ -299,7 +299,7 @@ final class LocalLock {
         askLater(null, failure, policy.askAgainMillis(), now);
     }
 
-    /** Another attempt holds the lock, and the store gives no place. Callers who wait ask again and again. */
+    /** Another attempt holds the lock, and the store keeps no places: callers who wait ask again and again. */
     private void busy(AcquireAttempt asked, String holder, ClockReading now) {
         end(asked, asked.queued() != null && asked.queued().place != null);
         refuseImpatient(holder);
@@ -330,8 +330,8 @@ final class LocalLock {
     }
 
     /**
-     * An attempt has ended without our doing. What a late command of a revoked one may have is given back, and what one
-     * of several locks has, of which another ended.
+     * An attempt was ended by the store. If it was revoked, or asked for several locks, a late command of it may still
+     * hold something, which is given back.
      */
     private void startOver(AcquireAttempt ended, ClockReading now) {
         end(ended, ended.revoked || names.size() > 1);
@@ -348,12 +348,12 @@ final class LocalLock {
                 && held != null
                 && held == asked.hold()
                 && held.fixedEnd() == null) {
-            // A poll that crossed the grant: the store has refreshed the lease.
+            // This poll crossed the grant, and the store has refreshed the lease.
             held.renewed(LeasePolicy.deadline(acquired.leaseMillis(), sent), sent, now);
         }
     }
 
-    /** Cancels what an attempt has in the store; a minimum hold time, whose release may come later, is kept. */
+    /** Cancels whatever an attempt has in the store, but keeps the minimum hold time of a release that comes later. */
     private void cancelAgain(AcquireAttempt asked, ClockReading now) {
         StoreHold before = asked.hold();
         if (before != null) {
@@ -451,7 +451,7 @@ final class LocalLock {
                 .anyMatch(waiter -> waiter.request.minHoldTime().compareTo(left) > 0);
     }
 
-    /** The hold of the attempt that asks or waits was taken by force: the news overtook the grant, or the answer. */
+    /** The hold was revoked before this instance knew of it: the message overtook the grant or the answer. */
     List<LockAction> revoked(String id, ClockReading now) {
         AcquireAttempt waiting = attempt(id);
         if (waiting != null) {
@@ -463,7 +463,7 @@ final class LocalLock {
         return decided();
     }
 
-    /** The hold for which an attempt waits ends sooner than it was told. */
+    /** The hold for which an attempt waits ends sooner than the store said before. */
     List<LockAction> freeIn(String id, long remainingMillis, ClockReading now) {
         AcquireAttempt waiting = attempt(id);
         State.Queued state = waiting == null ? null : waiting.queued();
@@ -476,7 +476,7 @@ final class LocalLock {
         return decided();
     }
 
-    /** Others wait in the store now for the hold of an attempt. */
+    /** Another instance waits in the store now for the hold of an attempt. */
     List<LockAction> contended(String id) {
         StoreHold held = hold;
         AcquireAttempt waiting = attempt(id);
@@ -488,7 +488,7 @@ final class LocalLock {
         return decided();
     }
 
-    /** Messages may have been missed, and what was missed may be younger than an answer that is on its way. */
+    /** Messages may have been missed, among them some that are newer than an answer under way. */
     List<LockAction> messagesMissed(ClockReading now) {
         StoreHold held = hold;
         AcquireAttempt waiting = pending.attempt;
@@ -511,7 +511,7 @@ final class LocalLock {
         if (asked.isUncontended()) {
             begun.uncontended(asked.passes);
         }
-        // In this order: a question of the attempt that is sent just now must see the hold that it has.
+        // The hold comes first: a poll of the attempt that is being sent must see that the attempt has a hold.
         hold = begun;
         asked.state = new State.Ended(begun);
         pending.attempt = null;
@@ -559,7 +559,7 @@ final class LocalLock {
             grant(next, ended, LockListener.Way.PASS);
             return decided();
         }
-        // Of several locks nothing is reserved beyond the tokens that were given out.
+        // For several locks no tokens are reserved beyond those that were given out.
         long lastToken = names.size() > 1 ? 0 : ended.token();
         long keep = ended.keepMillis(now);
         if (pending.waiters.isEmpty()) {
@@ -573,15 +573,15 @@ final class LocalLock {
             asking.asked = now;
             decide(new LockAction.HandOver(ended, lastToken, asking));
         }
-        // Last: where an error comes before, the hold is lost, and the store hears of that.
+        // Last: after an error the hold counts as lost, and is released in the store.
         ended.end();
         hold = null;
         return decided();
     }
 
     /**
-     * A hold is lost, or goes on as that of a reader in another local lock: those who wait here ask anew. Null: it had
-     * ended before.
+     * A hold is lost, or goes on as a reader's in another local lock: those who wait here ask again. Null: it had ended
+     * before.
      */
     @Nullable
     List<LockAction> lost(StoreHold gone, String reason, ClockReading now) {
@@ -595,9 +595,9 @@ final class LocalLock {
         return decided();
     }
 
-    /** An error came into a decision, some of which may have been made: this lock takes no callers any more. */
+    /** An error interrupted a decision, which may be half made: this lock accepts no callers any more. */
     List<LockAction> broken() {
-        // First, and without memory.
+        // First, because it needs no memory.
         broken = true;
         decided = List.of();
         pending.waiters.clear();
@@ -637,7 +637,7 @@ final class LocalLock {
         return known.dueNanos == (set == null ? ClockReading.NEVER : set.nanos());
     }
 
-    /** Takes a timer for {@link #dueNanos}; null: there is none any more. */
+    /** Sets the timer for {@link #dueNanos}; null: it has fired or was cancelled. */
     void timer(@Nullable Timer timer) {
         pending.timer = timer;
         forgetIfNothing();
@@ -660,7 +660,7 @@ final class LocalLock {
         return actions;
     }
 
-    /** The attempt ends without a hold; it may have something in the store. */
+    /** Ends an attempt without a hold; {@code inStore}: it may have a lock or a place in the store. */
     private void end(AcquireAttempt ended, boolean inStore) {
         ended.state = new State.Ended(null);
         pending.attempt = null;
@@ -672,7 +672,7 @@ final class LocalLock {
         decide(new LockAction.Retire());
     }
 
-    /** Takes the first of those who wait; null: no caller does. */
+    /** Removes and returns the first waiter; null: there is none. */
     private @Nullable PendingRequest poll() {
         for (PendingRequest first : pending.waiters) {
             pending.waiters.remove(first);
@@ -690,7 +690,7 @@ final class LocalLock {
         return taken;
     }
 
-    /** Callers who do not wait are refused: another attempt holds the lock. */
+    /** Refuses the callers who do not wait: another attempt holds the lock. */
     private void refuseImpatient(String holder) {
         take(waiter -> !waiter.waits()).forEach(waiter -> decide(new LockAction.Refuse(waiter, holder)));
     }

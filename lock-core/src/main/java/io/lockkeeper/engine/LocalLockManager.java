@@ -74,7 +74,7 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
 
     private final Queue<CompletableFuture<?>> placesGone = new ConcurrentLinkedQueue<>();
 
-    /** Holds what is completed when all is closed; null: no one closes. */
+    /** The future of the close under way; null: the engine is not closing. */
     private final AtomicReference<@Nullable CompletableFuture<@Nullable Void>> closing = new AtomicReference<>();
 
     private final AtomicBoolean looks = new AtomicBoolean();
@@ -84,9 +84,9 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
         this.store = store;
         this.settings = settings;
         this.context = context;
-        // No message concerns an engine that has not asked for anything yet.
+        // Messages cannot concern this engine before its first request.
         this.traits = open(instance);
-        // A store may ask its server twice.
+        // A store may need two commands for an answer.
         Duration patience = traits.commandTimeout().multipliedBy(2).plusSeconds(1);
         this.calls = new PendingAnswers(context, this::armLookAfterAnError, patience);
         this.answers = new PendingAnswers(context, this::armLookAfterAnError, PendingRequest.WITHOUT_LIMIT);
@@ -149,7 +149,7 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
     private void enter(PendingRequest request, long waitNanos) {
         boolean reads = request.request.mode() == LockMode.READ;
         if (request.waits() && !reads) {
-            // Readers join each other without asking the store, which would send them behind this waiter.
+            // Readers that join a local hold do not ask the store, which would queue them behind this waiter.
             for (String name : request.request.names()) {
                 LocalLock reading = readers.get(name);
                 StoreHold hold = reading == null ? null : reading.hold();
@@ -167,11 +167,11 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
                             AcquireSpec.single(request.request, leaseMillis()),
                             policy);
             registry.put(request, lock);
-            // Counted from the call: what came before the question, such as a listener, has taken some of the time.
+            // The wait counts from the call: listeners may have taken some of the time.
             long left = Math.max(0, Math.min(waitNanos, request.leftNanos(context.now())));
             entered = executor.on(lock, left, (known, now) -> known.enter(request, now)) != null;
             if (!entered) {
-                // It takes no callers any more.
+                // It accepts no callers any more.
                 retired(lock);
             }
         } while (!entered);
@@ -185,7 +185,7 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
                 locks.computeIfAbsent(request.names().get(0), name -> new LocalLock(request.names(), spec, policy));
         StoreHold hold = lock.hold();
         if (hold != null && hold.isExpired(context.now())) {
-            // A hold that was given up stays lost: the answer to a renewal under way must not bring it back.
+            // An expired hold stays lost: the answer to a renewal under way must not revive it.
             executor.lose(hold, hold.endReason());
         }
         return lock;
@@ -195,12 +195,12 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
         return settings.leaseTime().toMillis();
     }
 
-    /** Ends a request whose caller does not want it any more; a lease that comes, or has come, goes back. */
+    /** Cancels a request; a lease that it has, or gets later, is given back. */
     CompletableFuture<?> withdraw(PendingRequest request) {
         return request.cancel(false) ? executor.leave(request) : PendingAnswers.DONE;
     }
 
-    // ---- what the executor has done here ----
+    // ---- callbacks of the executor ----
 
     @Override
     public ManagedLease lease(LockAction.Grant grant) {
@@ -272,7 +272,7 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
         registry.locks().forEach(lock -> message(lock, LocalLock::messagesMissed));
     }
 
-    /** Tells the lock of an attempt of a message, and returns it; null: the attempt has ended. */
+    /** Delivers a message to the lock of an attempt, and returns the lock; null: the attempt has ended. */
     private @Nullable LocalLock message(String attempt, ActionExecutor.Event event) {
         LocalLock lock = registry.lockOf(attempt);
         if (lock != null) {
@@ -299,7 +299,7 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
         }
     }
 
-    /** Goes on with what an error interrupted, or a lack of room on a stack. */
+    /** Continues whatever an error or a full stack has interrupted. */
     private void look() {
         looks.set(false);
         try {
@@ -326,8 +326,8 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
                 completeReleases();
             }
         } catch (Throwable error) {
-            // Thrown on, it would have the timer repeat this look beside the next one.
-            EngineContext.quietly(log, "An error came into a look, and the next one goes on", null, error);
+            // If it were thrown, the timer would repeat this look besides the next one.
+            EngineContext.quietly(log, "An error interrupted the periodic look, and the next one goes on", null, error);
         } finally {
             int left = calls.size() + registry.pending().size() + answers.size() + registry.attempts();
             if (left > 0 || registry.owedReleases.any) {
@@ -336,14 +336,14 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
         }
     }
 
-    /** Another thread may have given it a moment more meanwhile. */
+    /** Checks again: another thread may have given the request a moment more. */
     private void timeOut(PendingRequest request) {
         if (request.isDue(context.now())) {
             executor.timeOut(request);
         }
     }
 
-    /** Returns whether an error may have left something undone for a caller. */
+    /** Returns whether an error may have interrupted a step for a caller. */
     private static boolean isLeft(PendingRequest request, LocalLock lock, ClockReading now) {
         return request.isWithdrawn() || request.abandoned || lock.broken || request.isDue(now) || !lock.isTimerSet();
     }
@@ -370,7 +370,7 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
         context.background().execute(() -> lease.closeAsync(true));
     }
 
-    /** One error costs no look. */
+    /** Tries twice, so that one error does not end the looks. */
     private void armLookAfterAnError() {
         try {
             armLook();
@@ -385,14 +385,14 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
         return refusesAll || (closing.get() != null && !request.nested && !isOfHolder(request));
     }
 
-    /** Returns whether a thread waits that has leases, which it may not be able to end before it goes on. */
+    /** Returns whether the waiting thread has leases, which it may only be able to end when it goes on. */
     private boolean isOfHolder(PendingRequest request) {
         return request.isOfThread() && registry.held().stream().anyMatch(lease -> lease.thread.equals(request.thread));
     }
 
     private void refuseAll() {
         registry.forEachPending((request, lock) -> refuses(request), (request, lock) -> {
-            // One that was refused before may have entered another local lock since.
+            // Even if it was refused before, it may have entered another local lock since.
             request.completeExceptionally(closing());
             placesGone.add(executor.leave(request));
         });
@@ -444,25 +444,25 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
         }
         atMost(settings.shutdownWait(), timer, registry.drained())
                 .thenCompose(waited -> atMost(traits.commandTimeout().multipliedBy(LAST_COMMANDS), timer, end(timer)))
-                // A process that stood still meanwhile has no time left, and may have given nothing back.
+                // If the process was suspended, the time may be up although nothing was released yet.
                 .thenCompose(ended -> atMost(traits.commandTimeout(), timer, inBackground(this::releaseHeld)))
                 .whenComplete((done, failure) -> closed.complete(null));
     }
 
-    /** Gives back what there is and what may still come. Each step has the time that it needs if the store answers. */
+    /** Releases all holds and those that may still come. Each step is limited to one command timeout. */
     private CompletableFuture<?> end(Scheduler timer) {
         Duration once = traits.commandTimeout();
         long begun = context.nanoTime();
         return atMost(once, timer, inBackground(this::refuseNested))
-                // Questions that are under way give locks that no caller receives: they go back first.
+                // Attempts under way may still get locks that no caller receives: these are released first.
                 .thenCompose(gone -> atMost(once, timer, calls.none()))
                 .thenCompose(answered -> atMost(once, timer, inBackground(this::releaseHeld)))
-                // An answer that came only now may have given one more.
+                // A late answer may have granted one more.
                 .thenCompose(released -> atMost(once, timer, calls.none()))
                 .thenCompose(
                         none -> timer.atMost(once.toNanos() - (context.nanoTime() - begun), executor.releases(true)))
-                // A store that told nothing for so long is most likely gone. But a command of an attempt that was given
-                // up must find the lock taken back, or come too late.
+                // A store that has not answered since is most likely gone. But for cancelled attempts closing waits on,
+                // so that a late command of theirs is followed by its release or comes too late.
                 .thenCompose(done -> executor.releases(calls.heard().nanos() - begun > 0));
     }
 
@@ -489,7 +489,7 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
                 registry.held().stream().map(ManagedLease::closeAsync).toArray(CompletableFuture<?>[]::new));
     }
 
-    /** A listener may block the thread of a step, which the next one does not wait for. */
+    /** Runs a step on a background thread, which a listener may block without blocking the next step. */
     private CompletableFuture<?> inBackground(Supplier<CompletableFuture<?>> step) {
         return CompletableFuture.supplyAsync(step, context.background()).thenCompose(done -> done);
     }

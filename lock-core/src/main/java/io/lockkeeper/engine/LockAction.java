@@ -4,10 +4,10 @@ package io.lockkeeper.engine;
 import io.lockkeeper.LockListener;
 import org.jspecify.annotations.Nullable;
 
-/** What a {@link LocalLock} has decided, as data. The {@link ActionExecutor} does it, in order, outside the lock. */
+/** A decision of a {@link LocalLock}, as data. The {@link ActionExecutor} executes it, in order, outside the lock. */
 sealed interface LockAction {
 
-    /** Gives a command to the store. */
+    /** Sends a command to the store. */
     sealed interface Command extends LockAction {}
 
     /** Asks the store; the answer comes by {@link LocalLock#replied} or {@link LocalLock#failed}. */
@@ -17,30 +17,30 @@ sealed interface LockAction {
     record Forget(AcquireAttempt attempt) implements LockAction {}
 
     /**
-     * Ends whatever an attempt, which has ended, may have in the store, for as long as a command of it may still
-     * arrive. The lock stays taken for a while all the same, after a hold of the attempt.
+     * Releases whatever an ended attempt may have in the store, until none of its commands can arrive any more. If it
+     * had a hold, the lock stays taken for the rest of a minimum hold time.
      */
     record Cancel(AcquireAttempt attempt, long keepMillis) implements Command {}
 
-    /** Ends a hold in the store, with the last token used (0: all that are reserved); the lock may stay taken. */
+    /** Releases a hold, with the last token used (0: all that are reserved); the lock may stay taken for a while. */
     record Release(StoreHold hold, long lastToken, long keepMillis) implements Command {}
 
-    /** Ends a hold and asks for the next attempt in one command. */
+    /** Releases a hold and asks for the next attempt, in one command. */
     record HandOver(StoreHold hold, long lastToken, AcquireAttempt next) implements Command {}
 
     record Watch(StoreHold hold) implements LockAction {}
 
-    /** Gives the lock to a caller, with its fencing token of the hold's first name, and says how it came. */
+    /** Gives the lock to a caller, with the fencing token of the hold's first name. */
     record Grant(PendingRequest waiter, StoreHold hold, long token, LockListener.Way path) implements LockAction {}
 
     /**
-     * Tells a caller that an attempt holds the lock (null: an unknown one). If its place was given up just before, the
-     * caller is told when the place is gone, unless that takes long.
+     * Refuses a caller because an attempt holds the lock (null: an unknown one). If its place was given up just before,
+     * the refusal waits until the place is removed, unless that takes long.
      */
     record Refuse(PendingRequest waiter, @Nullable String holder) implements LockAction {}
 
     record Fail(PendingRequest waiter, RuntimeException failure) implements LockAction {}
 
-    /** The local lock is empty: callers need another one. */
+    /** The local lock accepts no callers any more, who need another one. */
     record Retire() implements LockAction {}
 }

@@ -21,13 +21,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One caller's lease, of one lock or of several. Held until it is released or lost, whichever is first; neither is ever
- * undone. A downgrade moves it to another hold. {@link LeaseOperations} does what concerns the store. One file, longer
- * than others, because all of these meet on several threads, and one state decides who is first.
+ * One caller's lease, of one lock or of several. It is held until it is released or lost, whichever comes first, and
+ * neither is ever undone. A downgrade moves it to another hold. {@link LeaseOperations} does what concerns the store.
+ * The file is longer than others, because release, loss, extension and downgrade race, and one state decides.
  *
  * <pre>
  *   HELD --release--> RELEASED
- *    |  `--release into which an error comes, or without room on the stack--> OWED --the next look--> RELEASED
+ *    |  `--release interrupted by an error, or without room on the stack--> OWED --the next look--> RELEASED
  *    `--loss of the hold, or its end has passed--> LOST --release--> LOST_AND_RELEASED
  * </pre>
  */
@@ -46,10 +46,10 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
     /** The leases that owe their releases. */
     static final class OwedReleases {
 
-        /** Whether there may be any: written without a call, where the stack may be at its end. */
+        /** Whether there may be any: a field, which can be written when the stack is exhausted. */
         volatile boolean any;
 
-        /** The first of those whose holds do not know them any more; linked, as there may be no memory. */
+        /** The first of those whose holds do not know them any more; linked, because there may be no memory. */
         private @Nullable ManagedLease first;
 
         synchronized void add(ManagedLease lease) {
@@ -206,12 +206,12 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
         return index == 0 ? token : hold.token(index);
     }
 
-    // ---- whether it is held: nothing here has an effect but to remember that the end was seen ----
+    // ---- whether it is held: without side effects, except that a passed end is remembered ----
 
     @Override
     public boolean isHeld() {
         StoreHold known = hold;
-        // Where a downgrade comes between, the lease belongs to another hold then.
+        // A downgrade may just have moved the lease to another hold.
         return state == State.HELD && (isHeldBy(known) || (known != hold && isHeldBy(hold)));
     }
 
@@ -301,7 +301,7 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
         boolean extended = extend(leaseTime);
         if (extended) {
             synchronized (this) {
-                // From the grant on, as in each request.
+                // Counted from the grant, as in each request.
                 request = request.withMinHoldTime(minimum.isZero() ? minimum : heldBefore.plus(minimum));
             }
         }
@@ -320,13 +320,13 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
         }
     }
 
-    /** The end has passed. Only what ends the lease gives its part of the hold back: a release may have been first. */
+    /** Ends a lease whose end has passed, and gives back its part of the hold unless a release came first. */
     private void expire() {
         String reason = endReason();
         if (!lost(reason)) {
             return;
         } else if (ownEndSeen) {
-            // The others go on; where there are none, the lock is free.
+            // Other readers keep the hold; without any, the lock is released.
             leaveHold();
         } else {
             loseHold(reason);
@@ -348,7 +348,7 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
         Deque<Runnable> ends = new ArrayDeque<>(2);
         synchronized (this) {
             if (state != State.HELD) {
-                // Listeners hear of the end.
+                // Listeners hear of the end instead.
                 return;
             }
             before = request;
@@ -379,7 +379,7 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
         }
     }
 
-    /** Tells listeners of an end, which may come on another thread than a downgrade. */
+    /** Tells listeners of an end, after a downgrade that another thread is telling them of. */
     private void tellEnd(Runnable end) {
         synchronized (this) {
             if (behindDowngrade != null) {
@@ -417,8 +417,8 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
             CallerThread.awaitUninterruptibly(answer, releaseNanos());
             result = answer.getNow(ReleaseResult.UNKNOWN);
             if (result == ReleaseResult.RELEASED && hold.isOver() && hold.contended) {
-                // The store tells the next holder when it answers. Where both share processors, this thread may want
-                // the lock again at once, and could only wait for it: it gives way.
+                // The store notifies the next holder when it answers. On shared processors this thread gives way, since
+                // it could only wait if it asked for the lock again at once.
                 context().giveWay().run();
             }
         } catch (Throwable error) {
@@ -433,7 +433,7 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
         return closeAsync(false);
     }
 
-    /** Closes the lease; one that owes its release only where that is meant. */
+    /** Closes the lease. One that owes its release is closed only if {@code owed} says so. */
     CompletableFuture<ReleaseResult> closeAsync(boolean owed) {
         ReleaseResult told = end(owed);
         if (told != null) {
@@ -447,7 +447,7 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
                     .atMost(releaseNanos(), answer)
                     .thenCompose(waited -> answer.isDone()
                             ? CompletableFuture.completedFuture(ended(answer.join()))
-                            // The wait was ended by the timer, whose thread is for no listener.
+                            // The timer ended the wait, and listeners must not run on its thread.
                             : CompletableFuture.supplyAsync(
                                     () -> ended(answer.getNow(ReleaseResult.UNKNOWN)),
                                     context().background()))
@@ -458,7 +458,7 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
         }
     }
 
-    /** An error in the middle of a release must leave no hold that is renewed for no one, and no lease that counts. */
+    /** After an error in a release: neither the hold may stay renewed nor the lease counted. */
     private void oweRelease() {
         if (isReleased() && !over) {
             hold.remove(this);
@@ -474,24 +474,24 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
 
     @Override
     public void giveBack() {
-        // First: where an error comes into this, the next look gives it back.
+        // First: if an error interrupts this, the next look gives the lease back.
         abandoned = true;
         owedReleases.any = true;
         closeAsync(true);
     }
 
-    /** Returns whether a release found no room on its stack, or the caller none to receive the lease. */
+    /** Returns whether a release found no room on its stack, or the caller could not receive the lease. */
     boolean owesRelease() {
         return state == State.OWED || (abandoned && state == State.HELD);
     }
 
-    /** Ends the lease here, at once; returns what the caller is told, null: the engine is to be told, and says it. */
+    /** Ends the lease locally. Returns the caller's result; null: the release in the store determines it. */
     private @Nullable ReleaseResult end(boolean owed) {
         try {
             return tryToEnd(owed);
         } catch (Throwable error) {
             synchronized (this) {
-                // Its owner does not release it again: the next look does.
+                // Its owner does not release it again, so the next look does.
                 state = state == State.HELD ? State.OWED : state;
                 owedReleases.any = true;
             }
@@ -502,7 +502,7 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
     private @Nullable ReleaseResult tryToEnd(boolean owed) {
         boolean room = StackRoom.isEnough();
         if (room && state == State.HELD && !isHeld()) {
-            // Its end has passed, and has not been told yet.
+            // Its end has passed, and was not reported yet.
             expire();
         }
         synchronized (this) {
@@ -521,7 +521,7 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
 
     private ReleaseResult ended(ReleaseResult result) {
         if (isReleased()) {
-            // A loss was told to the engine when it came.
+            // After a loss the engine was told when it came.
             over = true;
             over();
             if (result == ReleaseResult.LOST) {
@@ -536,7 +536,7 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
         return result;
     }
 
-    /** Logs the result of a release that needs attention. A loss was logged when it was told. */
+    /** Logs a release that was not answered. A loss was logged when it was reported. */
     private void report(ReleaseResult result) {
         if (result == ReleaseResult.UNKNOWN) {
             log.warn("Release of lock '{}' was not answered; it is repeated in the background", name());
@@ -581,18 +581,18 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
     public boolean lost(String reason) {
         LockLostException known = loss;
         if (known != null) {
-            // Told once more where an error came into that.
+            // Once more: an error may have interrupted this before.
             tellCallbacks(known);
             return false;
         } else if (lost(State.OWED, State.LOST_AND_RELEASED, reason)) {
-            // Its owner has released it already, and listeners have not heard of that.
+            // Its owner has released it already, but listeners have not heard of that.
             ended(ReleaseResult.LOST);
             return true;
         }
         return lost(State.HELD, State.LOST, reason);
     }
 
-    /** Makes a loss of a lease that is in a given state, and tells it. */
+    /** Marks a lease that is in a given state as lost, and reports it. */
     private boolean lost(State from, State to, String reason) {
         LockLostException lost = lossBecause(reason);
         boolean received;
@@ -602,7 +602,7 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
             }
             state = to;
             loss = lost;
-            // A caller who receives the lease from now on tells the listeners of the loss.
+            // If the caller receives the lease later, that reports the loss to listeners.
             received = acquisition != 0;
         }
         if (from != to) {
@@ -618,7 +618,7 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
         return true;
     }
 
-    /** Tells a loss to all who were not told yet, or whose telling an error interrupted. */
+    /** Reports a loss to all callbacks that were not called yet. */
     private void tellCallbacks(LockLostException lost) {
         for (Consumer<LockLostException> next = takeCallback(); next != null; next = takeCallback()) {
             try {

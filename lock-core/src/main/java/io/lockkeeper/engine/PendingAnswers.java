@@ -47,7 +47,7 @@ final class PendingAnswers {
      */
     record Heard(long nanos, long roundTripNanos) {}
 
-    /** Makes it; an arming sets the next {@link #look}. */
+    /** Creates it; {@code arming} schedules the next {@link #look}. */
     PendingAnswers(EngineContext context, Runnable arming, Duration patience) {
         this.context = context;
         this.arming = arming;
@@ -68,22 +68,22 @@ final class PendingAnswers {
         return open.size();
     }
 
-    /** Something begins that may give commands to the store. */
+    /** A step begins that may send commands to the store. */
     void begin() {
         underWay.incrementAndGet();
     }
 
-    /** What has begun has given its commands to the store. */
+    /** A step has sent its commands to the store. */
     void end() {
         if (underWay.decrementAndGet() == 0) {
             tellIfNone();
         }
     }
 
-    /** Runs something that gives commands to the store. */
+    /** Runs a step that may send commands to the store. */
     void run(Executor executor, Runnable commands) {
         begin();
-        // What is thrown may come from the executor, or from the commands, which have ended then.
+        // The exception may come from the executor, or from the commands, which have ended in that case.
         AtomicBoolean ended = new AtomicBoolean();
         try {
             executor.execute(() -> {
@@ -111,7 +111,7 @@ final class PendingAnswers {
         }
     }
 
-    /** Returns what is completed as soon as all commands are answered. */
+    /** Returns a future that completes as soon as all commands are answered. */
     CompletableFuture<?> none() {
         CompletableFuture<@Nullable Void> awaited = new CompletableFuture<>();
         none = awaited;
@@ -120,8 +120,8 @@ final class PendingAnswers {
     }
 
     /**
-     * Gives a command to the store and tells its answer, once, or again later where that throws something; one that
-     * does not come is told as a failure, and again if it comes after that.
+     * Sends a command to the store and delivers its answer once; again later if the delivery throws. An overdue answer
+     * is delivered as a failure, and delivered again if it comes after all.
      */
     <T> void send(Supplier<CompletableFuture<T>> command, BiConsumer<@Nullable T, @Nullable Throwable> then) {
         await(safely(command), (reply, failure) -> {
@@ -132,7 +132,7 @@ final class PendingAnswers {
         });
     }
 
-    /** Takes a step on this thread; again later, on another one, where it throws something. */
+    /** Runs a step on this thread, and again later on another one if it throws. */
     void untilDone(Runnable step) {
         try {
             step.run();
@@ -141,19 +141,19 @@ final class PendingAnswers {
         }
     }
 
-    /** Tells an answer when it is there, once; again later where that throws something. */
+    /** Delivers an answer once when it is there; again later if the delivery throws. */
     <T extends @Nullable Object> void await(
             CompletableFuture<T> answer, BiConsumer<@Nullable T, @Nullable Throwable> then) {
         await(answer, () -> true, then);
     }
 
-    /** As the other, but looks after the answer only for as long as it is awaited. */
+    /** As above, but forgets the answer as soon as it is not awaited any more. */
     <T extends @Nullable Object> void await(
             CompletableFuture<T> answer, BooleanSupplier isAwaited, BiConsumer<@Nullable T, @Nullable Throwable> then) {
         new Answer<>(answer, isAwaited, then).await();
     }
 
-    /** A store that throws instead of failing its answer must not leave a caller without one. */
+    /** Returns the answer to a command; a failed one if the store throws or returns null. */
     static <T> CompletableFuture<T> safely(Supplier<CompletableFuture<T>> command) {
         try {
             CompletableFuture<T> answer = command.get();
@@ -165,12 +165,12 @@ final class PendingAnswers {
         }
     }
 
-    /** Looks for answers that could not be told, and for those that are overdue. */
+    /** Looks for answers that could not be delivered, and for overdue ones. */
     void look() {
         open.forEach(Answer::look);
     }
 
-    /** Waits for an answer, which fails where it does not come in time; Long.MAX_VALUE: the store alone limits that. */
+    /** Waits for an answer, and fails if it does not come in time; Long.MAX_VALUE: only the store limits the wait. */
     static <T> T answer(String name, CompletableFuture<T> command, long patienceNanos) {
         try {
             CallerThread.awaitUninterruptibly(command, patienceNanos);
@@ -197,7 +197,7 @@ final class PendingAnswers {
                 : new StoreException("the store failed unexpectedly: " + cause, cause);
     }
 
-    /** An answer, and whether it is told, or is being told. */
+    /** An answer; true while it is being delivered, and after that. */
     @SuppressWarnings("serial") // It is never written anywhere.
     private final class Answer<T extends @Nullable Object> extends AtomicBoolean {
 
@@ -218,7 +218,7 @@ final class PendingAnswers {
             this.then = then;
         }
 
-        /** Gives a look the same order in each process, so that a simulated history is the same. */
+        /** Makes the order of a look the same in each process, so that a simulated history can be repeated. */
         @Override
         public int hashCode() {
             return number;
@@ -226,15 +226,15 @@ final class PendingAnswers {
 
         private void await() {
             if (result.isDone()) {
-                // On the thread that asked, which looked for room.
+                // On the thread that asked, whose stack was checked for room.
                 tell();
             }
             if (!get()) {
                 overdueNanos = result.isDone() ? 0 : context.nanoTime() + patienceNanos;
                 open.add(this);
-                // Not whenComplete, which would wrap a failure once more, with a stack that is never read.
+                // Not whenComplete, which would wrap a failure in another exception.
                 result.handle((value, failure) -> {
-                    // Where there is no room on this thread, the next look tells it on another.
+                    // Without room on this stack, the next look delivers it on another thread.
                     if (StackRoom.isEnough()) {
                         tell();
                     }
@@ -259,7 +259,7 @@ final class PendingAnswers {
             return true;
         }
 
-        /** Looks whether the answer could not be told, or is overdue; if it comes all the same, it is told then. */
+        /** Delivers an answer that could not be delivered before, or the silence of one that is overdue. */
         private void look() {
             if (result.isDone()) {
                 context.background().execute(this::tell);
@@ -277,7 +277,7 @@ final class PendingAnswers {
             }
         }
 
-        /** Not after the answer, than which it would seem to be younger. */
+        /** Delivers the silence, unless the answer is delivered: the silence must not seem to be newer. */
         private void tellSilence(Throwable silence) {
             if (compareAndSet(false, true)) {
                 try {
@@ -305,13 +305,12 @@ final class PendingAnswers {
         }
 
         private void repeat(Throwable error) {
-            // One whose silence was told is not there any more.
+            // An answer whose silence was delivered has been removed.
             open.add(this);
             arming.run();
             if (!failed) {
                 failed = true;
-                EngineContext.quietly(
-                        log, "An answer could not be told, or a step not be taken, and is repeated", null, error);
+                EngineContext.quietly(log, "The delivery of an answer, or a step, failed and is repeated", null, error);
             }
         }
     }

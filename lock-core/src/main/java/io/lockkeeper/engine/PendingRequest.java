@@ -19,10 +19,10 @@ final class PendingRequest extends CompletableFuture<ManagedLease> {
 
     static final Duration WITHOUT_LIMIT = Duration.ofNanos(Long.MAX_VALUE / 2);
 
-    /** How long a caller whose time is up still waits for an answer that the store owes. */
+    /** How much longer a caller whose time is up waits for an answer that is due. */
     static final long GRACE_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
-    /** The least of it, also if the end of the wait was noticed late: an answer that has come meanwhile counts. */
+    /** The least of that, also if the end of the wait was noticed late: an answer that has arrived meanwhile counts. */
     private static final long LEAST_GRACE_NANOS = TimeUnit.MILLISECONDS.toNanos(25);
 
     final long number;
@@ -40,7 +40,7 @@ final class PendingRequest extends CompletableFuture<ManagedLease> {
     /** How long one try may take, in nanoseconds; {@link Long#MAX_VALUE}: without limit. */
     final long patienceNanos;
 
-    /** The failure of the store, of which the caller may not have been told yet; null: none. */
+    /** The failure of the store that is being reported to the caller; null: none. */
     @Nullable
     StoreException failure;
 
@@ -50,7 +50,7 @@ final class PendingRequest extends CompletableFuture<ManagedLease> {
     /** When the present try began: the first one, or a retry. Guarded by the local lock. */
     ClockReading tried;
 
-    /** Whether the time is up, and an answer that is due at any moment is awaited. Guarded by the local lock. */
+    /** Whether the time is up, and only an answer that is due is awaited. Guarded by the local lock. */
     boolean inGrace;
 
     int tries = 1;
@@ -61,20 +61,20 @@ final class PendingRequest extends CompletableFuture<ManagedLease> {
     /** The number of tries after which another one was scheduled. Guarded by this. */
     private int triesEnded;
 
-    /** When its time is up, on the monotonic clock; {@link ClockReading#NEVER}: not any more, or it has no limit. */
+    /** When its time is up, on the monotonic clock; {@link ClockReading#NEVER}: it has no limit, or none any more. */
     private volatile long endNanos;
 
-    /** Whether an error ended the call of a blocked thread, which receives nothing. */
+    /** Whether an error ended the call of the blocked thread, which receives no lease. */
     volatile boolean abandoned;
 
-    /** The lease that it was given, perhaps not received. */
+    /** Its lease, which the caller may not have received yet. */
     @Nullable
     volatile ManagedLease lease;
 
-    /** Whether the caller is being told the end, or does not want it any more. Guarded by this. */
+    /** Whether the caller's result is being completed, or has been. Guarded by this. */
     private boolean answering;
 
-    /** What the caller has: where the caller ends it, the request is withdrawn. Null: a thread is blocked instead. */
+    /** The caller's future: if the caller completes it, the request is withdrawn. Null: a thread is blocked instead. */
     private final @Nullable CompletableFuture<?> result;
 
     PendingRequest(
@@ -123,12 +123,12 @@ final class PendingRequest extends CompletableFuture<ManagedLease> {
         return blocking ? ClockReading.NEVER : endNanos;
     }
 
-    /** Its time, or that of its try, does not count any more. */
+    /** Removes the limit of the wait, or of the present try. */
     void endTime() {
         endNanos = ClockReading.NEVER;
     }
 
-    /** The time is up, and is prolonged by a moment. */
+    /** Prolongs a wait that is over by a moment. */
     void beginGrace(ClockReading now) {
         inGrace = true;
         endNanos = now.nanos() + Math.max(LEAST_GRACE_NANOS, leftNanos(now) + GRACE_NANOS);
@@ -156,7 +156,7 @@ final class PendingRequest extends CompletableFuture<ManagedLease> {
                 && request.minHoldTime().isZero();
     }
 
-    /** Returns whether the present call may tell the caller the end: true for the first call alone. */
+    /** Returns whether the present call may complete the caller's result: true for the first call only. */
     synchronized boolean beginAnswer() {
         boolean first = !answering;
         answering = true;

@@ -11,8 +11,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Runs every task exactly once, whatever its executor throws: a forgotten task is a lease that is never released, or a
- * loss that is never told. Where no thread can be had, tasks wait for the timer.
+ * Runs every task exactly once, whatever its executor throws: a forgotten task would be a lease that is never released,
+ * or a loss that is never reported. While no thread is available, tasks wait for the timer.
  */
 final class RetryingExecutor implements Executor, AutoCloseable {
 
@@ -25,7 +25,7 @@ final class RetryingExecutor implements Executor, AutoCloseable {
     private final Set<Task> waiting = ConcurrentHashMap.newKeySet();
     private volatile boolean closed;
 
-    /** Creates an executor; what it refuses, a fallback runs; where there is none, as tasks never block, the timer. */
+    /** Creates an executor. A refused task runs on the fallback; without one, on the timer, as it must not block. */
     RetryingExecutor(Executor executor, @Nullable Executor fallback, Scheduler scheduler) {
         this.executor = executor;
         this.fallback = fallback;
@@ -39,14 +39,14 @@ final class RetryingExecutor implements Executor, AutoCloseable {
         if (refusal != null) {
             await(task);
             try {
-                log.warn("No thread can be had for a task, which waits for the timer: {}", refusal.toString());
+                log.warn("No thread is available for a task, which waits for the timer: {}", refusal.toString());
             } catch (Throwable unsaid) {
-                // The task waits all the same.
+                // There is no memory for the line; the task waits nevertheless.
             }
         }
     }
 
-    /** Returns why no executor runs a task; null: one does, or has. */
+    /** Returns why no executor accepts a task; null: one has accepted it. */
     private @Nullable Throwable refusal(Task task) {
         Throwable refusal = refusal(executor, task);
         return refusal == null || fallback == null ? refusal : refusal(fallback, task);
@@ -57,7 +57,7 @@ final class RetryingExecutor implements Executor, AutoCloseable {
             executor.execute(task);
             return null;
         } catch (Throwable refusal) {
-            // Tasks throw nothing: where it has begun, this is about something else.
+            // Tasks throw nothing: if the task has begun, the exception is about something else.
             return task.get() ? null : refusal;
         }
     }
@@ -67,7 +67,7 @@ final class RetryingExecutor implements Executor, AutoCloseable {
         try {
             scheduler.schedule(() -> takeUp(task), fallback == null ? 0 : RETRY_NANOS);
         } catch (Throwable failure) {
-            // The caller hears of it, and may give the task again.
+            // The caller gets the exception, and may submit the task again.
             waiting.remove(task);
             throw failure;
         }
@@ -85,7 +85,7 @@ final class RetryingExecutor implements Executor, AutoCloseable {
         }
     }
 
-    /** The timer has stopped: what waits for it, and what comes after this, runs on the thread at hand if need be. */
+    /** The timer has stopped: tasks that wait for it, or come later without a thread, run on the calling thread. */
     @Override
     public void close() {
         closed = true;
@@ -95,7 +95,7 @@ final class RetryingExecutor implements Executor, AutoCloseable {
         });
     }
 
-    /** Something to run once, also where several executors have taken it; true when it has begun. */
+    /** A task that runs once, even if several executors have accepted it; true when it has begun. */
     @SuppressWarnings("serial") // It is never written anywhere.
     private static final class Task extends AtomicBoolean implements Runnable {
 
@@ -113,7 +113,7 @@ final class RetryingExecutor implements Executor, AutoCloseable {
             try {
                 work.run();
             } catch (Throwable failure) {
-                // A thread that ends with this may be the last one that can be had.
+                // Caught, because a thread that ends might not be replaced.
                 log.error("A task failed", failure);
             }
         }

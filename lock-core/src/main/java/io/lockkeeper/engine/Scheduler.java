@@ -29,7 +29,7 @@ interface Scheduler {
     /** Runs a short task after a delay, until it ends without throwing anything. The task must not block. */
     Timeout schedule(Runnable task, long delayNanos);
 
-    /** Returns what is completed when something has ended in any way, or a time is over. */
+    /** Returns a future that completes when another one has ended in any way, or a time is over. */
     default CompletableFuture<?> atMost(long nanos, CompletableFuture<?> awaited) {
         CompletableFuture<@Nullable Void> told = new CompletableFuture<>();
         Timeout timeout = awaited.isDone() ? () -> {} : schedule(() -> told.complete(null), Math.max(0, nanos));
@@ -61,7 +61,7 @@ interface Scheduler {
                     1, worker -> threads.newThread(() -> work(worker)), new ThreadPoolExecutor.DiscardPolicy());
             thread.setRemoveOnCancelPolicy(true);
             thread.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
-            // It must be there where no other thread can be had.
+            // Started at once, since it is needed when no other thread is available.
             thread.prestartCoreThread();
         }
 
@@ -90,12 +90,12 @@ interface Scheduler {
             try {
                 worker.run();
             } finally {
-                // Where the queue finds no memory, its thread ends, and perhaps without another one in its place.
+                // Without memory for its queue the thread ends, and may not be replaced.
                 insist(null);
             }
         }
 
-        /** Sets a task, or starts the thread; again and again while there is no memory, and so none for other tasks. */
+        /** Schedules a task, or starts the thread; tries again while there is no memory. */
         private void insist(@Nullable Task task) {
             while (!thread.isShutdown()) {
                 try {
@@ -111,7 +111,7 @@ interface Scheduler {
             }
         }
 
-        /** Has the handlers of errors link what they need, for which there may be no memory later. */
+        /** Links the classes that error handlers need, for which there may be no memory later. */
         private static void prepare() {
             try {
                 throw new IllegalStateException("only here");
@@ -134,7 +134,7 @@ interface Scheduler {
                 try {
                     work.run();
                 } catch (Throwable failure) {
-                    // First: there may be no memory for the log.
+                    // Before the log, for which there may be no memory.
                     insist(this);
                     if (!failed) {
                         failed = true;

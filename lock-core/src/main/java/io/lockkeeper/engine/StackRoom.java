@@ -2,15 +2,15 @@
 package io.lockkeeper.engine;
 
 /**
- * Whether the stack of the present thread has room for a step of the engine. A StackOverflowError in the middle of one,
- * perhaps inside a collection of the platform, would leave something half done; one that comes before has no effect.
+ * Whether the stack of the present thread has room for a step of the engine. A StackOverflowError in the middle of a
+ * step, perhaps inside a collection of the JDK, would leave it half done; one before the step has no effect.
  */
 final class StackRoom {
 
-    /** Some 8 KB of compiled code, and more where code is interpreted, as the steps need more then. */
+    /** About 8 KB of stack for compiled code, and more for interpreted code, whose steps need more, too. */
     private static final int LEVELS = 96;
 
-    /** What begins must find room for its end, too, which may be called from a few frames further down. */
+    /** An acquisition needs room for its release as well, which may be called a few frames further down. */
     private static final int LEVELS_TO_BEGIN = 144;
 
     private StackRoom() {}

@@ -11,9 +11,9 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A hold that the store granted to one attempt. One local caller after the other holds the lock within it, each with a
- * fencing token of its own from the reserved block; or several readers hold it together, with one token. What is not
- * volatile is guarded by the local lock.
+ * A hold that the store granted to one attempt. Local callers hold the lock within it one after the other, each with
+ * its own fencing token from the reserved block; or several readers hold it together, with one token. Fields that are
+ * not volatile are guarded by the local lock.
  */
 final class StoreHold {
 
@@ -50,13 +50,13 @@ final class StoreHold {
     private final long firstToken;
     private volatile @Nullable String ended;
 
-    /** How many callers hold the lock by this hold, or are about to. */
+    /** The number of callers who hold the lock by this hold, or are about to. */
     int holders;
 
     private int passes;
     private short passesUncontended;
 
-    /** Whether others wait in the store, or may. */
+    /** Whether other instances wait in the store, or may. */
     volatile boolean contended = true;
 
     /** Whether it must not pass on, nor be joined: a holder wants another end, or a writer waits. */
@@ -64,19 +64,19 @@ final class StoreHold {
 
     private volatile ClockReading deadline;
 
-    /** The reason, once it was seen that the deadline had passed: no renewal revives the hold. Null: not seen. */
+    /** The reason once the deadline was seen to have passed: no renewal revives the hold then; null: not seen. */
     private volatile @Nullable String expired;
 
     /** When to renew this hold, on the monotonic clock, or never. Written by the renewer. */
     volatile long renewalNanos = ClockReading.NEVER;
 
-    /** The one who holds the lock now; null: no caller. Of readers there is a set instead. */
+    /** The present holder; null: there is none. Readers are in a set instead. */
     private volatile @Nullable Holder holder;
 
     /** Null for most holds. */
     private volatile @Nullable Special special;
 
-    /** What a hold does not have that is exclusive, of one lock, and renewed until its release, as most are. */
+    /** State that most holds do not need: those that are exclusive, of one lock, and renewed until their release. */
     private static final class Special {
 
         /** The tokens of several locks, which never pass on; null: there is one. */
@@ -90,11 +90,11 @@ final class StoreHold {
         @Nullable
         volatile ClockReading fixedEnd;
 
-        /** When another end was asked for; null: never. Guarded by the hold. */
+        /** When another end was last requested; null: never. Guarded by the hold. */
         @Nullable
         ClockReading limited;
 
-        /** The longest time for which the store was asked to keep it, in ms, if longer than its lease. */
+        /** The longest lease that was requested for it, in ms, if longer than its own. */
         volatile long mostMillis;
 
         /** When the lock may be free at the earliest, on the monotonic clock. Guarded by the local lock. */
@@ -130,7 +130,7 @@ final class StoreHold {
         }
     }
 
-    /** Creates the hold of a reader that follows this exclusive one, until the store confirms it: {@link #confirmed}. */
+    /** Creates the hold of a reader that follows this exclusive one; not {@link #confirmed} by the store yet. */
     StoreHold reader(AcquireSpec reading, AcquireSpec.AttemptId attempt, long token, ClockReading now) {
         StoreHold reader = new StoreHold(names, reading, attempt, List.of(token), now, deadline(), fixedEnd());
         reader.special().unconfirmed = attempt();
@@ -178,10 +178,10 @@ final class StoreHold {
         return Objects.requireNonNull(special().tokens).get(index);
     }
 
-    /** No others wait in the store: all the passes that the attempt reserved may be used. */
+    /** No other instance waits in the store: the hold may use all passes that the attempt reserved. */
     void uncontended(int reservedPasses) {
         contended = false;
-        // At most as many as there are tokens in a block, which is less than a short can be.
+        // At most the number of tokens in a block, which fits into a short.
         passesUncontended = (short) reservedPasses;
     }
 
@@ -198,7 +198,7 @@ final class StoreHold {
         passes++;
     }
 
-    /** One of its holders has ended, and keeps the lock taken for a while. */
+    /** A holder has ended, and the lock stays taken for its minimum hold time. */
     void keep(long millis, ClockReading now) {
         if (millis > 0) {
             Special known = special();
@@ -275,7 +275,7 @@ final class StoreHold {
     boolean isExpired(ClockReading now) {
         if (expired == null && deadline.hasPassedAt(now)) {
             ClockReading end = fixedEnd();
-            // One that came by a message ends too early where the store does not give it the rest of its time.
+            // A hold granted by a message is short, and ends before its fixed end if the store does not confirm it.
             expired = end == null || !end.hasPassedAt(now) ? NOT_RENEWED : TIME_OVER;
         }
         return expired != null;
@@ -287,9 +287,9 @@ final class StoreHold {
         ClockReading next = end == null ? newDeadline : newDeadline.orEarlier(end);
         ClockReading limited = special == null ? null : special.limited;
         boolean counts = limited == null || sent.isAfter(limited);
-        // By both clocks: one of a grant before a suspension, of which the monotonic clock knows nothing, seems later.
+        // By both clocks: after a suspension the monotonic clock alone would make an old grant's deadline seem later.
         long gain = next.nanosFrom(now) - deadline.nanosFrom(now);
-        // Within one millisecond of the wall clock: a hold that never got to its fixed end would be renewed on and on.
+        // Equal within the wall clock's millisecond: else a hold just before its fixed end would be renewed for ever.
         boolean later = gain > 0 || (gain == 0 && (next.isAfter(deadline) || next.equals(end)));
         if (counts && !isExpired(now) && later) {
             deadline = next;
@@ -297,15 +297,15 @@ final class StoreHold {
     }
 
     /**
-     * Moves the deadline back to a moment at which the store may end the hold. Only a renewal that is sent after this
-     * one moves it forward again: the answer to an earlier one says nothing about the end that the store has now.
+     * Moves the deadline back to a moment at which the store may end the hold. Only the answer to a renewal that is
+     * sent later moves it forward again: an earlier one says nothing about the new end.
      */
     synchronized void limit(ClockReading end, ClockReading sent) {
         special().limited = sent;
         deadline = deadline.orEarlier(end);
     }
 
-    /** Notes the time for which the store is asked to keep it from now on. */
+    /** Records a lease that is requested from the store. */
     synchronized void asksFor(long millis) {
         special().mostMillis = Math.max(special().mostMillis, millis);
     }
@@ -328,7 +328,7 @@ final class StoreHold {
         return ended != null;
     }
 
-    /** Its attempt is released once more: what the store then says of it tells nothing of a loss. */
+    /** Its attempt is released a second time: if the store does not know it then, that is no proof of a loss. */
     void releasedTwice() {
         special().releasedTwice = true;
     }
@@ -358,7 +358,7 @@ final class StoreHold {
         return known != null ? known : Objects.requireNonNullElse(expired, NOT_RENEWED);
     }
 
-    /** Returns why it ends when the store says so: its deadline may have come first, unseen by a suspended machine. */
+    /** Returns why it ends when the store says so: its deadline may have passed before, during a suspension. */
     String endReasonByStore(ClockReading now) {
         return isExpired(now) ? endReason() : SAYS_ENDED;
     }
