@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Runs work under a lease to come, and releases the lease when the stage that follows from it is completed. */
+/** Runs work when its lease is acquired, and releases the lease when the stage that the work returns is completed. */
 final class AsyncExecution<T extends @Nullable Object> {
 
     private static final Logger log = LoggerFactory.getLogger(LockLease.class);
@@ -19,18 +19,18 @@ final class AsyncExecution<T extends @Nullable Object> {
     private final LockedAction<? extends @Nullable CompletionStage<T>, ?> work;
     private final UnaryOperator<Runnable> decorator;
 
-    /** Whether the end of the result ends the work, too, and the lease. */
+    /** Whether a completed result also cancels the work and releases the lease. */
     private final boolean endsWork;
 
     private final CompletableFuture<T> result = new CompletableFuture<>();
 
-    /** Whether the call has returned that asked for the lease. */
+    /** Whether {@link #run} has returned. */
     private boolean returned;
 
-    /** Whether the work has begun, with whose end the lease ends. */
+    /** Whether the work has begun, whose end releases the lease. */
     private volatile boolean begun;
 
-    /** What the work has begun; null: nothing yet. */
+    /** The stage that the work returned; null: none yet. */
     private volatile @Nullable CompletionStage<T> stage;
 
     AsyncExecution(
@@ -51,14 +51,14 @@ final class AsyncExecution<T extends @Nullable Object> {
         acquisition.whenComplete((lease, none) -> {
             try {
                 if (!result.isDone()) {
-                    // In the call itself without the copy of its context, which could clear the context at its end.
+                    // In the call itself without the decorator, which could clear the caller's own context at its end.
                     (Thread.currentThread() == caller && !returned ? body : elsewhere).run();
                 } else {
-                    // The caller has cancelled or completed the result, and the lease would stay held.
+                    // The caller has already cancelled or completed the result.
                     release(lease, () -> {});
                 }
             } catch (Throwable failure) {
-                // That of a decorator, which may not have come to the body.
+                // The failure of a decorator, which may not have run the body.
                 if (begun) {
                     log.error("What surrounds the work under {} failed; the work goes on", lease, failure);
                 } else {
@@ -67,12 +67,12 @@ final class AsyncExecution<T extends @Nullable Object> {
             }
         });
         returned = true;
-        // A caller that ends the result gives up the place in the queue, too.
+        // If the caller completes the result, the place in the queue is given up.
         manager.await(result, () -> !acquisition.isDone(), (value, failure) -> acquisition.cancel(false));
         return result;
     }
 
-    /** Does the work, or fails, in the context of the caller: what then runs instead of the work needs it as well. */
+    /** Does the work, or fails, in the caller's context, which a fallback needs as well. */
     private void begin(CompletableFuture<LockLease> acquisition) {
         if (acquisition.isCompletedExceptionally()) {
             acquisition.whenComplete((none, failure) -> result.completeExceptionally(failure));
@@ -90,7 +90,7 @@ final class AsyncExecution<T extends @Nullable Object> {
         }
     }
 
-    /** The lease ends once, with the stage or with the result, whichever is first; the result waits for the release. */
+    /** Releases the lease with the end of the stage or of the result; the result is completed after the release. */
     private void work(LockLease lease) {
         CompletableFuture<T> ended = new CompletableFuture<>();
         manager.await(
@@ -98,7 +98,7 @@ final class AsyncExecution<T extends @Nullable Object> {
                 () -> {
                     CompletionStage<T> followed = stage;
                     if (followed instanceof Future<?> future && isDone(future)) {
-                        // The thread that ended it had no room to tell so.
+                        // The thread that completed it had no room on its stack to report that.
                         manager.execute(() -> follow(followed, ended));
                     }
                     return lease.isHeld();
@@ -109,7 +109,7 @@ final class AsyncExecution<T extends @Nullable Object> {
             NestedLease.run(lease, held -> stage = work.run(held), ((LockManager.Lease) lease).runHere());
             follow(stage, ended);
         } catch (Throwable failure) {
-            // From the work, or from a stage of the caller's own that cannot be followed.
+            // Thrown by the work, or by a stage of the caller's own that cannot be followed.
             ended.completeExceptionally(told(failure));
         }
         if (endsWork) {
@@ -134,7 +134,7 @@ final class AsyncExecution<T extends @Nullable Object> {
         }
     }
 
-    /** One caller does not end the work of others who wait for it too. */
+    /** Cancels a stage, unless others depend on it, too. */
     private static void cancel(@Nullable Object stage) {
         try {
             if (stage instanceof Future<?> future
@@ -142,11 +142,11 @@ final class AsyncExecution<T extends @Nullable Object> {
                 future.cancel(true);
             }
         } catch (Throwable refused) {
-            // There are stages that cannot be cancelled.
+            // Some stages cannot be cancelled.
         }
     }
 
-    /** Releases a lease, if there is one, without blocking, and then runs something on the executor. */
+    /** Releases a lease, if there is one, without blocking, and then runs a task on the executor. */
     private void release(@Nullable LockLease lease, Runnable then) {
         if (lease == null) {
             then.run();
@@ -156,15 +156,15 @@ final class AsyncExecution<T extends @Nullable Object> {
         try {
             released = ((LockManager.Lease) lease).closeAsync();
         } catch (Throwable failure) {
-            // The end is told, with an error or without.
+            // The task runs even after an error.
             released = CompletableFuture.failedFuture(failure);
         }
         manager.await(released, () -> true, (done, never) -> manager.execute(then));
     }
 
-    /** Returns what the caller is told of a failure: not that of a stage which only passes it on. */
+    /** Returns the failure for the caller, without the wrapper of a stage that only passed it on. */
     private Throwable told(Throwable failure) {
-        // Not those of a user's own class, which may throw here.
+        // Not for subclasses, whose getCause() may throw.
         Throwable cause = failure.getClass() == CompletionException.class ? failure.getCause() : null;
         return endsWork || cause == null ? failure : cause;
     }

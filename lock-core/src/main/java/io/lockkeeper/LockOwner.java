@@ -9,17 +9,17 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What one owner, such as a thread, is inside of. Immutable.
+ * The levels of one owner, such as a thread, and the unlocks that it owes. Immutable.
  *
  * @param levels the outermost first
  * @param owed the missing unlocks of locks that ended by themselves, the last one last
  */
 record LockOwner(List<NestedLease> levels, List<Owed> owed) {
 
-    /** How many unlocks are missing of what was locked by a request. */
+    /** The number of unlocks that are missing for a request. */
     record Owed(LockRequest request, int unlocks) {}
 
-    /** An owner that is inside of nothing. */
+    /** An owner without levels. */
     static final LockOwner OUTSIDE = new LockOwner(List.of(), List.of());
 
     /** The number of locks whose missing unlocks are remembered for each owner. */
@@ -33,7 +33,7 @@ record LockOwner(List<NestedLease> levels, List<Owed> owed) {
         return new LockOwner(minus(levels, level), owed);
     }
 
-    /** Leaves a lock that has ended without its unlock, which is owed from now on. */
+    /** Removes a lock that has ended without its unlock, which the owner owes from now on. */
     LockOwner owe(NestedLease ended) {
         Owed known = owed(ended.request);
         List<Owed> others =
@@ -42,7 +42,7 @@ record LockOwner(List<NestedLease> levels, List<Owed> owed) {
         return new LockOwner(minus(levels, ended), plus(others, more));
     }
 
-    /** Takes one of the missing unlocks of what was locked so, if there is one. */
+    /** Counts one missing unlock of a request as done, if there is one. */
     LockOwner pay(LockRequest request) {
         Owed known = owed(request);
         if (known == null) {
@@ -53,13 +53,13 @@ record LockOwner(List<NestedLease> levels, List<Owed> owed) {
         return new LockOwner(levels, left == 0 ? others : plus(others, new Owed(known.request(), left)));
     }
 
-    /** Returns the missing unlocks of what was locked as by a request; null: there are none. */
+    /** Returns the missing unlocks for a request; null: there are none. */
     @Nullable
     Owed owed(LockRequest request) {
         return last(owed, known -> isSame(known.request(), request));
     }
 
-    /** Returns whether this owner only has to unlock a hold, if anything: it is inside no body of it. */
+    /** Returns whether this owner is inside no body of a hold, and at most has to unlock it. */
     boolean hasOnlyLocksOf(ReentrantHold hold) {
         return levels.stream().noneMatch(level -> level.kind != NestedLease.Kind.LOCK && level.isIn(hold));
     }
@@ -68,23 +68,23 @@ record LockOwner(List<NestedLease> levels, List<Owed> owed) {
         return levels.isEmpty() && owed.isEmpty();
     }
 
-    /** Returns the last level that an unlock of this ends; null: there is none. */
+    /** Returns the last level that an unlock for a request ends; null: there is none. */
     @Nullable
     NestedLease lastLocked(LockRequest request) {
         return last(levels, level -> level.kind == NestedLease.Kind.LOCK && isSame(level.request, request));
     }
 
-    /** Returns whether one call locks what the other does: what is locked by one call is unlocked by one. */
+    /** Returns whether two requests are for the same locks: one call of unlock ends what one call has locked. */
     private static boolean isSame(LockRequest one, LockRequest other) {
         return (one.mode() == LockMode.READ) == (other.mode() == LockMode.READ)
                 && one.names().size() == other.names().size()
                 && one.names().containsAll(other.names());
     }
 
-    /** Returns the hold of a name that this owner entered first, and that goes on; null: there is none. */
+    /** Returns the hold of a name that this owner entered first, unless that is over; null: there is none. */
     @Nullable
     ReentrantHold find(String name, LockMode mode) {
-        // Without an iterator: every acquisition looks here, mostly at nothing.
+        // Without an iterator, because every acquisition looks here, and most find no level.
         ReentrantHold found = null;
         for (int i = 0; found == null && i < levels.size(); i++) {
             found = levels.get(i).find(name, mode);

@@ -6,7 +6,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** One level of a hold, or of several: the leases that all levels share, but for its end. */
+/** One level of one or several reentrant holds: their leases are shared by all levels, but each level ends alone. */
 final class NestedLease extends DelegatingLease {
 
     enum Kind {
@@ -14,7 +14,7 @@ final class NestedLease extends DelegatingLease {
         BODY,
         /** Ends with an unlock. */
         LOCK,
-        /** Ends with the surrounding work that holds a lock on. */
+        /** Ends with the surrounding work that keeps a lock. */
         KEPT
     }
 
@@ -28,7 +28,7 @@ final class NestedLease extends DelegatingLease {
     private long acquisition;
     private List<Consumer<LockLostException>> callbacks = List.of();
 
-    /** Who is inside until this level ends; null: no owner. */
+    /** The owner, which is inside until this level ends; null: it has none. */
     private volatile @Nullable Object owner;
 
     NestedLease(ReentrantHolds holds, LockRequest request, Kind kind) {
@@ -39,9 +39,9 @@ final class NestedLease extends DelegatingLease {
 
     // ---- its beginning ----
 
-    /** Enters a hold, unless that is over; the first loss of any frees what only this level holds. */
+    /** Enters a hold unless it is over. With several holds, the loss of one makes the level leave all. */
     void enter(ReentrantHold hold) {
-        // First: no error may come between the two, and leave a level in the hold that does not know of it.
+        // Before entering: an error for want of memory must not leave this level in a hold that it does not know.
         List<ReentrantHold> known = LockOwner.plus(entered, hold);
         if (!hold.enter(this)) {
             return;
@@ -50,15 +50,15 @@ final class NestedLease extends DelegatingLease {
             entered = isReleased() ? entered : known;
         }
         if (isReleased()) {
-            // The caller has given up meanwhile.
+            // The caller has given up in the meantime.
             hold.leave(this, false);
         } else if (entered.size() > 1) {
-            // All that are known now: those before could not know of this one.
+            // Registered again with each hold, because earlier callbacks did not know of this one.
             onLost(lost -> entered.forEach(held -> held.leave(this, false)));
         }
     }
 
-    /** Begins a hold; a lease that it cannot take goes back. */
+    /** Begins a hold of a new lease, which is given back after an error. */
     void begin(LockManager.Lease lease) {
         try {
             enter(new ReentrantHold(lease));
@@ -79,27 +79,27 @@ final class NestedLease extends DelegatingLease {
                         .toList();
     }
 
-    /** Enters the same once more, for work that holds it on. */
+    /** Enters the same holds in a new level, for surrounding work that keeps them. */
     NestedLease keep() {
         ensureHeld();
         NestedLease level = new NestedLease(holds, request, Kind.KEPT);
         entered.forEach(level::enter);
         if (level.entered.size() < entered.size()) {
-            // A hold has ended meanwhile, perhaps on another thread.
+            // A hold has ended in the meantime, perhaps on another thread.
             level.close();
             ensureHeld();
         }
         return level;
     }
 
-    /** Puts an owner inside until the level ends. */
+    /** Adds this level to an owner, until the level ends. */
     NestedLease bindTo(Object owner) {
         holds.enter(owner, this);
         this.owner = owner;
         return this;
     }
 
-    /** Puts this thread inside besides, until the result is called on it. */
+    /** Adds this level to the present thread as well, until the result is called on that thread. */
     Runnable enterThread() {
         Object thread = holds.self();
         holds.enter(thread, this);
@@ -114,7 +114,7 @@ final class NestedLease extends DelegatingLease {
 
     // ---- what it is ----
 
-    /** Returns whether it goes on, and can be entered by those who ask there. */
+    /** Returns whether it belongs to a template's holds and has not ended. */
     boolean isOf(ReentrantHolds known) {
         return holds == known && !isReleased();
     }
@@ -123,7 +123,7 @@ final class NestedLease extends DelegatingLease {
         return entered.contains(hold);
     }
 
-    /** Returns whether an owner who is inside only has to unlock it: one of its holds is over, or ended as asked. */
+    /** Returns whether its owner only has to unlock it: a hold of it is over, or its fixed lease has ended. */
     boolean hasEnded(LockOwner inside) {
         return kind == Kind.LOCK
                 && entered.stream()
@@ -135,12 +135,12 @@ final class NestedLease extends DelegatingLease {
         return request.mode() == LockMode.READ;
     }
 
-    /** Returns its hold of a name that goes on; null: it has none. */
+    /** Returns its hold of a name unless that is over; null: it has none. */
     @Nullable
     ReentrantHold find(String name, LockMode mode) {
         for (ReentrantHold hold : entered) {
             LockManager.Lease lease = hold.lease();
-            // Where nothing excludes, a name is read and written apart.
+            // Without locking, readers and writers of a name have separate holds.
             boolean seen = holds.manager.excludes() || (lease.mode() == LockMode.READ) == (mode == LockMode.READ);
             if (seen && !hold.isOver() && lease.names().contains(name)) {
                 return hold;
@@ -182,7 +182,7 @@ final class NestedLease extends DelegatingLease {
         leases().forEach(lease -> lease.forget(callback));
     }
 
-    /** Runs a body on this thread, which is inside. */
+    /** Runs a body on this thread, which is inside of the level. */
     <T extends @Nullable Object, X extends Throwable> T run(LockedAction<T, X> action) throws X {
         LockListener.Body begun = acquisition == 0 ? null : new LockListener.Body(acquisition);
         if (begun != null) {
@@ -197,7 +197,7 @@ final class NestedLease extends DelegatingLease {
         });
     }
 
-    /** Runs a body and what ends it: a failure of that, such as an error, never hides what the body threw. */
+    /** Runs a body and then its end. A failure of the end is suppressed in whatever the body threw. */
     static <T extends @Nullable Object, X extends Throwable> T run(
             LockLease lease, LockedAction<T, X> action, Runnable end) throws X {
         T result;
@@ -221,7 +221,7 @@ final class NestedLease extends DelegatingLease {
                 thrown.addSuppressed(failure);
             }
         } catch (Throwable noMemory) {
-            // What the body threw matters more.
+            // The exception of the body is more important.
         }
     }
 
@@ -259,14 +259,14 @@ final class NestedLease extends DelegatingLease {
             }
         } finally {
             if (next < entered.size()) {
-                // An error came into the end of one: the others would stay held.
+                // After an error, leave the remaining holds, too.
                 result = leave(next, waits);
             }
         }
         return result;
     }
 
-    /** Ends what is this level's alone: its callbacks would stay in a hold that goes on. */
+    /** Removes the callbacks of this level from holds that go on, and the level from its owner. */
     private void leave() {
         List<Consumer<LockLostException>> known;
         synchronized (this) {

@@ -6,8 +6,8 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * A lease and the levels that share it, whichever owners they belong to. The last level to end releases the lease. When
- * the last exclusive level ends and levels that read are left, the hold goes on as that of a reader.
+ * A lease and the levels that share it, which may belong to several owners. The last level to end releases the lease.
+ * When the last exclusive level ends and only readers are left, the lease is downgraded.
  */
 final class ReentrantHold {
 
@@ -17,7 +17,7 @@ final class ReentrantHold {
     private volatile List<NestedLease> levels = List.of();
     private volatile boolean over;
 
-    /** Whether it goes on as that of a reader, or is about to. Guarded by this. */
+    /** Whether it was downgraded, or is about to be. Guarded by this. */
     private boolean reads;
 
     ReentrantHold(LockManager.Lease lease) {
@@ -52,7 +52,7 @@ final class ReentrantHold {
     }
 
     /**
-     * Ends a level, waiting for the store or not; the last one releases the lease. Each reports a lost lease.
+     * Ends a level, waiting for the store or not. The last one releases the lease; all of them report a loss.
      */
     CompletableFuture<ReleaseResult> leave(NestedLease level, boolean waits) {
         boolean last;
@@ -62,11 +62,11 @@ final class ReentrantHold {
                 return NOTHING_TO_DO.thenApply(done -> result());
             }
             levels = LockOwner.minus(levels, level);
-            // An error may have come into the end of others, and left them here.
+            // Released levels may be left here, if an error interrupted their end.
             last = levels.isEmpty() || levels.stream().allMatch(NestedLease::isReleased);
             levels = last ? List.of() : levels;
             over |= last;
-            // Where only readers are left; a set of locks stays as it is until its last level ends.
+            // Downgrades when only readers are left; several locks are never downgraded.
             downgrades = !last
                     && !reads
                     && lease.mode() != LockMode.READ
@@ -77,7 +77,7 @@ final class ReentrantHold {
         if (last) {
             return waits ? CompletableFuture.completedFuture(lease.release()) : lease.closeAsync();
         }
-        // Not before: listeners hear of it, and may wait for another thread that enters or leaves.
+        // Outside the monitor: listeners may wait for another thread that enters or leaves.
         CompletableFuture<?> downgrade = downgrades ? lease.downgrade() : NOTHING_TO_DO;
         if (waits) {
             lease.join(downgrade);

@@ -17,21 +17,22 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The one way in for all forms of a {@link LockTemplate}: asks what surrounds an acquisition, such as a transaction,
- * then enters again what the thread holds, without asking the manager, and acquires what is missing. Surrounding work
- * that holds a lock on has a level of its own, so that its thread enters the lock again until that work has ended.
+ * Every acquisition of a {@link LockTemplate} passes here. It first asks the interceptor, which may know of a
+ * surrounding transaction, then reenters the locks that the thread holds, without a request, and acquires the missing
+ * ones. Surrounding work that keeps a lock beyond its body has a level of its own, so that its thread can reenter the
+ * lock until that work ends.
  */
 class ReentrantHolds {
 
     private static final Logger log = LoggerFactory.getLogger(LockLease.class);
 
-    /** The number of owners up to which ended ones are not looked for. */
+    /** Up to this number of owners, threads that have ended are not looked for. */
     private static final int FEW_OWNERS = 16;
 
     final LockManager manager;
     private final @Nullable AcquisitionInterceptor interceptor;
 
-    /** The threads that are inside of something, or did not unlock what ended by itself. */
+    /** The threads that are inside of a level, or owe the unlock of a lock that ended by itself. */
     private final Map<Object, LockOwner> owners = new ConcurrentHashMap<>();
 
     private volatile int manyOwners = FEW_OWNERS;
@@ -43,20 +44,20 @@ class ReentrantHolds {
 
     // ---- owners ----
 
-    /** Returns the owner that asks on this thread. */
+    /** Returns the owner of levels that are entered on this thread. */
     Object self() {
         return Thread.currentThread();
     }
 
-    /** Returns what an owner is inside of. */
+    /** Returns the levels of an owner. */
     LockOwner known(Object owner) {
         return owners.getOrDefault(owner, LockOwner.OUTSIDE);
     }
 
-    /** Puts an owner inside a level: what that holds, it enters again as if it had acquired it. */
+    /** Adds a level to an owner, who can reenter the locks that the level holds. */
     void enter(Object owner, NestedLease level) {
         if (owners.size() >= manyOwners) {
-            // One that ended without its unlocks cannot unlock any more; what is still held is not forgotten.
+            // Threads that have ended cannot unlock any more. Those whose locks are still held stay.
             owners.entrySet()
                     .removeIf(entry -> entry.getKey() instanceof Thread thread
                             && !thread.isAlive()
@@ -70,12 +71,12 @@ class ReentrantHolds {
                 (known, only) -> known.enter(only.levels().get(0)));
     }
 
-    /** Takes an owner out of a level, on any thread. */
+    /** Removes a level from an owner, on any thread. */
     void leave(Object owner, NestedLease level) {
         change(owner, known -> known.leave(level));
     }
 
-    /** Takes one of the unlocks that an owner owes; false: there is none. */
+    /** Counts one unlock that an owner owes as done; false: it owes none. */
     boolean takeOwed(Object owner, LockRequest request) {
         boolean owes = known(owner).owed(request) != null;
         change(owner, known -> known.pay(request));
@@ -83,9 +84,9 @@ class ReentrantHolds {
     }
 
     /**
-     * Forgets the locks of an owner that ended by themselves; their unlocks are owed from now on.
+     * Removes the locks of an owner that have ended by themselves; their unlocks are owed from now on.
      *
-     * @param lost a hold whose locks are forgotten, too; null: none
+     * @param lost a hold whose locks are removed as well; null: none
      */
     private void forgetEnded(Object owner, @Nullable ReentrantHold lost) {
         LockOwner before = known(owner);
@@ -99,7 +100,7 @@ class ReentrantHolds {
                             "Lock '{}' was not unlocked before its lease time was over: call unlock() in a finally block",
                             String.join("', '", level.names()));
                 }
-                // What it holds besides may go on, without it.
+                // Other locks of the level may still be held, and are released.
                 level.closeAsync();
             }
         }
@@ -114,7 +115,7 @@ class ReentrantHolds {
 
     // ---- the forms ----
 
-    /** Acquires a lease of its own; where surrounding work holds it on, a level of the thread. */
+    /** Acquires a lease that is independent of the thread; a level of the thread if surrounding work keeps the lock. */
     LockLease acquire(LockRequest request) {
         Entry entry = new Entry(request, NestedLease.Kind.BODY, List.of());
         if (entry.keeper != null) {
@@ -147,7 +148,7 @@ class ReentrantHolds {
                 manager.acquireAsync(request, entry.isNested(), result, received, false, 0);
                 return;
             }
-            // Held on at once where the lock is there, so that this thread enters it again from now on.
+            // If the lock is free, the surrounding work keeps it at once, and this thread can reenter it.
             CompletableFuture<LockLease> entering = entry.enterAsync();
             manager.await(
                     entering,
@@ -161,7 +162,7 @@ class ReentrantHolds {
                     }));
             result.whenComplete((lease, failure) -> entering.cancel(false));
         } catch (RuntimeException | Error refused) {
-            // A caller with a future looks for failures nowhere else.
+            // Failures are reported through the future only.
             result.completeExceptionally(refused);
         }
     }
@@ -185,29 +186,29 @@ class ReentrantHolds {
         return new Entry(request, NestedLease.Kind.BODY, enclosing).enterAsync();
     }
 
-    /** One call that asks for locks, on its thread: what surrounds it, and what is held already. */
+    /** One call that asks for locks: its surroundings, and the locks that its thread already holds. */
     private final class Entry {
 
         private final LockRequest request;
 
-        /** Another one where it begins anew. */
+        /** Replaced if the call has to begin anew. */
         private volatile NestedLease level;
 
         private final Object owner = self();
 
-        /** What the owner is inside of, and the other levels under which the call is made. */
+        /** The levels of the owner, and the others under which the call is made. */
         private final LockOwner around;
 
-        /** Receives a lease that holds the lock on; null: nothing does. */
+        /** Receives a lease with which surrounding work keeps the lock; null: none does. */
         private final @Nullable Consumer<LockLease> keeper;
 
-        /** How much of the request's time the extension of what is held already has taken. */
+        /** How much of the wait time the extension of held locks has taken. */
         private volatile long waitedNanos;
 
         Entry(LockRequest request, NestedLease.Kind kind, Collection<? extends LockLease> enclosing) {
             this.request = request;
             this.level = new NestedLease(ReentrantHolds.this, request, kind);
-            // What it only has to unlock is no reason to go on, and hides what the others hold.
+            // Locks that only have to be unlocked must not count as held, nor hide other levels that hold them.
             forgetEnded(owner, null);
             LockOwner inside = known(owner);
             for (LockLease lease : enclosing) {
@@ -219,7 +220,7 @@ class ReentrantHolds {
             this.keeper = interceptor == null ? null : interceptor.beforeAcquisition(request, isReentry());
         }
 
-        // ---- what is held already ----
+        // ---- locks that are held already ----
 
         private boolean isReentry() {
             return request.names().stream().allMatch(this::isHeld);
@@ -234,7 +235,7 @@ class ReentrantHolds {
             return !around.levels().isEmpty();
         }
 
-        /** Refuses a request for a lease of its own that would wait for this very thread. */
+        /** Refuses a request for an independent lease that would wait for this very thread. */
         void refuseHeld() {
             for (String name : request.names()) {
                 if (manager.excludes() && isHeld(name)) {
@@ -247,10 +248,10 @@ class ReentrantHolds {
         }
 
         /**
-         * Enters what is held already. A fixed lease that ended as asked begins anew where only its unlock is missing;
-         * a stage of it that goes on elsewhere keeps the old hold, and hears of its end.
+         * Reenters the locks that are held already. A lock whose fixed lease has ended, and of which only the unlock is
+         * missing, is acquired anew; a stage under the old hold keeps that, and hears of its end.
          *
-         * @throws LockLostException if a hold was lost; where only its unlock is missing, it is forgotten then, too
+         * @throws LockLostException if a hold was lost; one of which only the unlock is missing is removed first
          */
         private void enterHeld() {
             for (String name : request.names()) {
@@ -275,8 +276,8 @@ class ReentrantHolds {
         }
 
         /**
-         * Has the fixed ends extended of what is held that the request wants later: all of them, when the store has
-         * answered for all. Null: there are none.
+         * Extends the held locks whose fixed ends are earlier than the request wants. All new ends take effect
+         * together, when the store has answered for all. Null: there is nothing to extend.
          */
         private @Nullable CompletableFuture<BooleanSupplier> extend() {
             Duration leaseTime = request.leaseTime();
@@ -298,7 +299,7 @@ class ReentrantHolds {
                             });
         }
 
-        /** Gives what is extended its new ends: none where one was lost, or the caller has gone. */
+        /** Sets the new ends; none of them if a lock was lost, or the caller has gone. */
         private boolean giveEnds(List<CompletableFuture<BooleanSupplier>> extensions) {
             boolean held = level.isHeld();
             for (CompletableFuture<BooleanSupplier> extension : extensions) {
@@ -308,7 +309,7 @@ class ReentrantHolds {
         }
 
         /**
-         * Returns whether something is to be extended again, as some of it ended meanwhile, or goes on as a reader's.
+         * Returns whether to extend once more, because a lock ended meanwhile or was downgraded.
          *
          * @throws LockLostException as {@link #enterHeld}
          */
@@ -318,8 +319,8 @@ class ReentrantHolds {
         }
 
         /**
-         * Enters once more what is held where something of it ended meanwhile: as if it had ended just before. False:
-         * all goes on, or the caller has gone.
+         * Reenters the held locks once more if one of them ended meanwhile, as if it had ended before the call. False:
+         * all are held, or the caller has gone.
          *
          * @throws LockLostException as {@link #enterHeld}
          */
@@ -337,10 +338,10 @@ class ReentrantHolds {
             }
         }
 
-        /** Returns a request for what is not held yet; null: nothing is missing. */
+        /** Returns a request for the names that are not held yet; null: none is missing. */
         private @Nullable LockRequest missing() {
             if (request.leaseTime() != null) {
-                // An extension may have found that it was lost.
+                // An extension may have found that a lock was lost.
                 level.ensureHeld();
             }
             List<String> names = level.missing();
@@ -381,7 +382,7 @@ class ReentrantHolds {
             }
         }
 
-        /** Enters without blocking; a result that the caller has ended gives up the level. */
+        /** Enters without blocking; if the caller completes the result, the level is given up. */
         CompletableFuture<LockLease> enterAsync() {
             CompletableFuture<LockLease> result = new CompletableFuture<>();
             result.whenComplete((done, failure) -> {
@@ -425,7 +426,7 @@ class ReentrantHolds {
                 result.completeExceptionally(lost);
             }
             if (result.isCompletedExceptionally()) {
-                // Perhaps before there was this level.
+                // The result may have failed before this level replaced another one.
                 level.closeAsync();
             }
         }
@@ -458,7 +459,7 @@ class ReentrantHolds {
                             cause);
         }
 
-        /** Gives the surrounding work a level of its own, unless that holds the lock on already. */
+        /** Gives the surrounding work a level of its own, unless it keeps the lock already. */
         private NestedLease keep() {
             if (keeper == null || level.names().stream().allMatch(this::isKept)) {
                 return level;
