@@ -26,7 +26,7 @@ public record RedisNames(String prefix) {
      */
     String rights() {
         return "ACL SETUSER <user> resetkeys " + keys() + " resetchannels &" + escaped(prefix + CHANNEL)
-                + "* +eval +evalsha +script|load +time +exists +hget +hmget"
+                + "* +eval +evalsha +script|load +time +exists +hget +hmget +hkeys"
                 + " +hset +hdel +unlink +pexpire +pttl +scan +publish +subscribe +unsubscribe +setex +mget +del +info +hello +client"
                 + " (without the two resets the user keeps other keys and channels)";
     }

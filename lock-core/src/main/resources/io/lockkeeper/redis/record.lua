@@ -37,6 +37,8 @@ local NONE = '--------------------'
 local LATEST = 9999999999999
 -- So many dead places a script passes: 64 take 0.6 ms, and twice that where other processes use the processor.
 local MOST_DEAD = 32
+-- Of a queue with more places than this, the fields are not taken out one by one: the key is unlinked.
+local MOST_PLACES = 500
 -- How many dead places this script has passed, and how many grants it has given, of all its records together.
 local passed, served = 0, 0
 
@@ -66,7 +68,7 @@ local function read_record(key)
   local record = {
     key = key, exists = lock and true or false, mode = 'X', state = '-', revoked = false, since = 0, token = 0, first = 0,
     previous = '', owner = '', started = '0000000000000000', ends = 0, readers = raw[3] or '', had_readers = raw[3],
-    head = 1, tail = 1, waiting = 0, latest = 0, marked = false,
+    head = 1, tail = 1, waiting = 0, latest = 0, marked = false, dropped = 0,
     places = {}, messages = {}, ends_of = '', last_end = 0,
   }
   if lock then
@@ -142,9 +144,8 @@ end
 -- Forgets the queue: there is no place in it, or none of anyone who is alive.
 local function drop_queue(record)
   if record.marked or record.waiting > 0 then
-    -- Takes less than to take the places out.
     record.revocations = record.exists and not record.emptied and redis.call('HGET', record.key, 'revoked') or record.revocations
-    record.emptied = true
+    record.emptied, record.dropped = true, record.dropped + record.tail - record.head
     record.places = {}
   end
   record.head, record.tail, record.waiting, record.latest, record.marked = 1, 1, 0, 0, false
@@ -227,16 +228,25 @@ local function hold_of(record)
     .. record.started .. ' 000000000'
 end
 
+-- Returns the fields of a record whose queue was dropped; nil: there are too many, or its user may not list them. In a slot of a
+-- cluster that is moving, a script may not write to a key that is gone, also if the script has unlinked it: the lock would be lost.
+local function fields_of(record)
+  local fields = record.emptied and record.exists and record.dropped <= MOST_PLACES and redis.pcall('HKEYS', record.key)
+  return fields and not fields.err and fields or nil
+end
+
 -- Writes the record back. PEXPIRE comes first where it can: it is never refused for want of memory, and a full server then
 -- takes the rest. Messages come last: a server that takes no writes, such as a deposed master, would still publish them, and
 -- a grant that was not written would make a holder that no client knows of.
 local function save(record)
   local life = math.max(0, hold_end(record) - now) + TOMBSTONE
   local write, delete = { 'HSET', record.key, 'lock', lock_of(record), 'hold', hold_of(record) }, { 'HDEL', record.key }
+  local fields = fields_of(record)
+  local unlinks = record.emptied and not fields
   if record.exists then
     redis.call('PEXPIRE', record.key, life)
   end
-  if record.emptied then
+  if unlinks then
     redis.call('UNLINK', record.key)
   end
   if record.readers ~= '' or (record.had_readers and not record.emptied) then
@@ -253,10 +263,19 @@ local function save(record)
     end
   end
   redis.call(unpack(write))
+  local written = {}
+  for field = 3, fields and #write or 0, 2 do
+    written[write[field]] = true
+  end
+  for _, field in ipairs(fields or {}) do
+    if not written[field] then
+      delete[#delete + 1] = field
+    end
+  end
   if #delete > 2 then
     redis.call(unpack(delete))
   end
-  if (record.emptied or not record.exists) and redis.pcall('PEXPIRE', record.key, life) ~= 1 then
+  if (unlinks or not record.exists) and redis.pcall('PEXPIRE', record.key, life) ~= 1 then
     -- Its user may not, nor perhaps unlink it: a key without an end must not stay.
     for field = 3, #write, 2 do
       redis.call('HDEL', record.key, write[field])
@@ -267,7 +286,7 @@ local function save(record)
     redis.pcall('PUBLISH', message.channel, message.text)
   end
   record.messages, record.places, record.emptied, record.exists, record.changed = {}, {}, false, true, false
-  record.had_readers, record.revocations = record.readers ~= '', nil
+  record.had_readers, record.revocations, record.dropped = record.readers ~= '', nil, 0
 end
 
 -- Puts an attempt at the end of the queue, or tells that one in the queue is still alive, which need not be written each time.

@@ -24,6 +24,7 @@ may('TIME')
 may('EXISTS', KEYS[1])
 may('HGET', KEYS[1], 'lock')
 may('HMGET', KEYS[1], 'lock')
+may('HKEYS', KEYS[1])
 may('PTTL', KEYS[1])
 may('SCAN', '0', 'COUNT', '1')
 if may('PEXPIRE', KEYS[1], '1') and may('UNLINK', KEYS[1]) and may('HSET', KEYS[1], 'lock', '') then

@@ -142,7 +142,7 @@ class PasswordTest {
         try (RedisServer server = RedisServer.start()) {
             server.command(
                     ("ACL SETUSER locks on >secret resetchannels ~lockkeeper:* &lockkeeper:grants:* +eval +evalsha"
-                                    + " +script|load +time +exists +hget +hmget +hset +hdel +unlink +pexpire +pttl +scan +publish +subscribe +unsubscribe"
+                                    + " +script|load +time +exists +hget +hmget +hkeys +hset +hdel +unlink +pexpire +pttl +scan +publish +subscribe +unsubscribe"
                                     + " +setex +mget +del +info +hello +client")
                             .split(" "));
             RedisConnectionFactory connections = driver.to(server.port(), "locks", "secret");

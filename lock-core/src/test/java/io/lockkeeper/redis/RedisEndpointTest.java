@@ -27,7 +27,7 @@ class RedisEndpointTest {
 
     private static final String LINE =
             "ACL SETUSER <user> resetkeys ~lockkeeper:* resetchannels &lockkeeper:grants:* +eval +evalsha +script|load"
-                    + " +time +exists +hget +hmget +hset +hdel +unlink +pexpire +pttl +scan +publish +subscribe +unsubscribe +setex +mget +del +info +hello"
+                    + " +time +exists +hget +hmget +hkeys +hset +hdel +unlink +pexpire +pttl +scan +publish +subscribe +unsubscribe +setex +mget +del +info +hello"
                     + " +client (without the two resets the user keeps other keys and channels)";
 
     @Test

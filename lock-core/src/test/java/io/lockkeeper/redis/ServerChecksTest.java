@@ -40,10 +40,10 @@ class ServerChecksTest {
 
     private static final String WHOLE_LINE = "ACL SETUSER <user> resetkeys ~lockkeeper:*"
             + " resetchannels &lockkeeper:grants:* +eval +evalsha"
-            + " +script|load +time +exists +hget +hmget +hset +hdel +unlink +pexpire +pttl +scan +publish +subscribe"
+            + " +script|load +time +exists +hget +hmget +hkeys +hset +hdel +unlink +pexpire +pttl +scan +publish +subscribe"
             + " +unsubscribe +setex +mget +del +info +hello +client (without the two resets the user keeps other keys and channels)";
     private static final String RIGHTS =
-            "+eval +evalsha +time +exists +hget +hmget +hset +hdel +unlink +pexpire +pttl +scan +publish +subscribe"
+            "+eval +evalsha +time +exists +hget +hmget +hkeys +hset +hdel +unlink +pexpire +pttl +scan +publish +subscribe"
                     + " +unsubscribe +setex +mget +del +info +ping +hello +client ~lockkeeper:*";
 
     private final Logger logger = (Logger) LoggerFactory.getLogger(RedisLockStore.class);

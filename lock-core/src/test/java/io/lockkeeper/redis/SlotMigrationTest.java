@@ -25,6 +25,7 @@ import java.util.stream.IntStream;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -41,6 +42,11 @@ class SlotMigrationTest {
     private static final int LEAST_TAKEN = 100;
     private static final Duration PATIENCE = Duration.ofSeconds(20);
     private static final String NAME = "{moving} ";
+
+    /** How long places and grants last, ms. */
+    private static final long ALIVE = 20_000;
+
+    private static final long GRANT = 3_000;
 
     private static RedisCluster cluster;
 
@@ -172,5 +178,69 @@ class SlotMigrationTest {
             cluster.moveSlot(NAME, to, from);
             Connections.close(connections);
         }
+    }
+
+    /** In such a slot a script may not write to a key that is gone: one that it took away itself, as well. */
+    @Test
+    void aHolderKeepsItsLockWhenTheLastWaiterOfAGoneClientLeavesWhileTheSlotMoves() {
+        String key = "lockkeeper:lock:queue of the gone";
+        RedisServer from = cluster.masterOf(key);
+        RedisServer to = cluster.masters().get(from == cluster.masters().get(0) ? 1 : 0);
+        ScriptCalls calls = new ScriptCalls(from, key);
+        String first = "FIRSTCLIENT100000001";
+        String gone = "GONECLIENT1100000001";
+        String holder = "HOLDCLIENT1100000001";
+        String last = "LASTCLIENT1100000001";
+        acquire(calls, first, 0, 1);
+        acquire(calls, gone, ALIVE, 1);
+        acquire(calls, holder, ALIVE, 1);
+        acquire(calls, last, ALIVE, 1);
+        calls.release(first, 0, 0);
+        // The grant of the first one has lapsed: its client is gone.
+        Awaitility.await().until(() -> {
+            acquire(calls, holder, ALIVE, 1);
+            return calls.record().owner().equals(holder) && calls.record().state() == 'H';
+        });
+        cluster.beginMove(key, from, to);
+        try {
+            assertThat(ScriptCalls.texts(calls.release(last, 0, 0)).get(0)).isNotEqualTo("FOREIGN");
+
+            assertThat(calls.record().owner()).isEqualTo(holder);
+            assertThat(calls.record().waiting()).isZero();
+            assertThat(from.command("HLEN", key)).isEqualTo(2L);
+        } finally {
+            cluster.finishMove(key, from, to);
+        }
+        assertThat(new ScriptCalls(to, key).record().owner()).isEqualTo(holder);
+    }
+
+    @Test
+    void aLockOfWhichAllWaitersAreDeadIsTakenWhileItsSlotMoves() {
+        String key = "lockkeeper:lock:queue of the dead";
+        RedisServer from = cluster.masterOf(key);
+        RedisServer to = cluster.masters().get(from == cluster.masters().get(0) ? 1 : 0);
+        ScriptCalls calls = new ScriptCalls(from, key);
+        acquire(calls, "FIRSTCLIENT100000001", 0, GRANT);
+        for (int i = 1; i <= 100; i++) {
+            acquire(calls, String.format("DEADCLIENT11%08d", i), 1, GRANT);
+        }
+        long before = calls.record().token();
+        cluster.beginMove(key, from, to);
+        try {
+            calls.release("FIRSTCLIENT100000001", 0, 0);
+            assertThat(calls.record().owner()).isEmpty();
+            assertThat(calls.record().token()).isEqualTo(before);
+            acquire(calls, "NEXTCLIENT1100000001", 0, GRANT);
+            assertThat(calls.record().owner()).isEqualTo("NEXTCLIENT1100000001");
+            assertThat(calls.record().token()).isGreaterThan(before);
+            assertThat(from.command("HLEN", key)).isEqualTo(2L);
+        } finally {
+            cluster.finishMove(key, from, to);
+        }
+        assertThat(new ScriptCalls(to, key).record().owner()).isEqualTo("NEXTCLIENT1100000001");
+    }
+
+    private static void acquire(ScriptCalls calls, String attempt, long alive, long grant) {
+        calls.acquire(attempt, "X", 20_000, alive, grant, 1, calls.micros());
     }
 }
