@@ -14,6 +14,8 @@ import io.lockkeeper.annotation.DistributedLocked;
 import io.lockkeeper.autoconfigure.actuate.LockkeeperEndpointAutoConfiguration;
 import io.lockkeeper.autoconfigure.actuate.LockkeeperHealthAutoConfiguration;
 import io.lockkeeper.store.LockStore;
+import io.lockkeeper.testing.JavaProcess;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Nested;
@@ -192,6 +194,29 @@ class MockedLocksTest {
                     assertThat(context).hasNotFailed();
                     assertThatExceptionOfType(LockStoreException.class).isThrownBy(context.getBean(Shop.class)::sell);
                 });
+    }
+
+    /** It takes half a second of the processor. */
+    @Test
+    void theStartOfAnApplicationWithoutMocksDoesNotInitialiseMockito() {
+        try (JavaProcess process = JavaProcess.start(List.of("-Xlog:class+load=info"), WithoutMocks.class)) {
+            assertThat(process.awaitExit(Duration.ofMinutes(1))).isZero();
+            assertThat(process.output().lines().filter(line -> line.contains("[class,load] ")))
+                    .anyMatch(line -> line.contains(" io.lockkeeper.LockTemplate "))
+                    .noneMatch(line -> line.contains(" org.mockito."));
+        }
+    }
+
+    static final class WithoutMocks {
+
+        private WithoutMocks() {}
+
+        public static void main(String[] args) {
+            new ApplicationContextRunner()
+                    .withUserConfiguration(Application.class)
+                    .withPropertyValues(MEMORY)
+                    .run(context -> assertThat(context).hasNotFailed());
+        }
     }
 
     @Configuration(proxyBeanMethods = false)
