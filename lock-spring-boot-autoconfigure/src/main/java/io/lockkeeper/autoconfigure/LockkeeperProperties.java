@@ -60,7 +60,10 @@ public record LockkeeperProperties(
     private static final String NO_REPLICAS = "0";
     private static final Duration LONGEST_COMMAND = Duration.ofSeconds(2);
 
-    /** Takes an empty text for an unset one, and drops blanks around it, as Spring Boot does with all other types. */
+    /**
+     * Takes an empty text for an unset one, and drops blanks around it, as Spring Boot does with numbers, enums and
+     * booleans. Spring Boot itself refuses a time with blanks.
+     */
     public LockkeeperProperties {
         // A trailing blank is easily overlooked, and instances with different prefixes do not exclude each other.
         keyPrefix = keyPrefix.strip();

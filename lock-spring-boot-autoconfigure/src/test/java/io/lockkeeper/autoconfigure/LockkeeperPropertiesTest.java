@@ -13,6 +13,7 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.context.properties.bind.validation.BindValidationException;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
@@ -208,6 +209,19 @@ class LockkeeperPropertiesTest {
                     assertThat(properties.redis().connectionFactory()).isEqualTo("mine");
                     assertThat(properties.redis().replicaAcks()).isEqualTo("all");
                 });
+    }
+
+    /** By Spring Boot itself, and in a message that shows the blank. */
+    @ParameterizedTest
+    @ValueSource(strings = {"2s ", " 2s", "2 s"})
+    void blanksInATimeAreRefused(String time) {
+        runner.withInitializer(context -> context.getEnvironment()
+                        .getPropertySources()
+                        .addFirst(new MapPropertySource("blanks", Map.of("lockkeeper.wait-time", time))))
+                .run(context -> assertThat(context)
+                        .getFailure()
+                        .rootCause()
+                        .hasMessage("'" + time + "' is not a valid duration"));
     }
 
     @Test
