@@ -40,6 +40,10 @@ final class LockInspection implements LockInspector {
     private static final int MOST_NAMES = 100_000;
 
     private static final int AT_ONCE = 100;
+
+    /** How much longer than one answer a search may take: the store goes through all its keys, page by page. */
+    private static final int SEARCH_PATIENCE = 100;
+
     private static final int REMEMBERED = 1_000;
 
     private final LockStore store;
@@ -288,7 +292,7 @@ final class LockInspection implements LockInspector {
             throw new IllegalArgumentException("The limit must be 1 or more, but is " + limit);
         }
         List<String> candidates = PendingAnswers.answer(
-                namePattern, store.find(namePattern, Math.max(limit, MOST_NAMES)), Long.MAX_VALUE);
+                namePattern, store.find(namePattern, Math.max(limit, MOST_NAMES)), SEARCH_PATIENCE * patienceNanos);
         List<LockStatus> found = new ArrayList<>();
         for (int from = 0; from < candidates.size() && found.size() < limit; from += AT_ONCE) {
             List<CompletableFuture<Optional<LockStatus>>> answers =
