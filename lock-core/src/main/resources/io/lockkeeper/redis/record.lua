@@ -37,8 +37,9 @@ local NONE = '--------------------'
 local LATEST = 9999999999999
 -- So many dead places a script passes: 64 take 0.6 ms, and twice that where other processes use the processor.
 local MOST_DEAD = 32
--- Of a queue with more places than this, the fields are not taken out one by one: the key is unlinked.
-local MOST_PLACES = 500
+-- Of a queue with more places than this, the fields are not taken out one by one, which would take too long: the key is unlinked.
+-- So it is if there are more fields, which marks of many clients may be.
+local MOST_PLACES, MOST_FIELDS = 100, 1000
 -- How many dead places this script has passed, and how many grants it has given, of all its records together.
 local passed, served = 0, 0
 
@@ -232,7 +233,7 @@ end
 -- cluster that is moving, a script may not write to a key that is gone, also if the script has unlinked it: the lock would be lost.
 local function fields_of(record)
   local fields = record.emptied and record.exists and record.dropped <= MOST_PLACES and redis.pcall('HKEYS', record.key)
-  return fields and not fields.err and fields or nil
+  return fields and not fields.err and #fields <= MOST_FIELDS and fields or nil
 end
 
 -- Writes the record back. PEXPIRE comes first where it can: it is never refused for want of memory, and a full server then
