@@ -37,9 +37,9 @@ local NONE = '--------------------'
 local LATEST = 9999999999999
 -- So many dead places a script passes: 64 take 0.6 ms, and twice that where other processes use the processor.
 local MOST_DEAD = 32
--- Of a queue with more places than this, the fields are not taken out one by one, which would take too long: the key is unlinked.
--- So it is if there are more fields, which marks of many clients may be.
-local MOST_PLACES, MOST_FIELDS = 100, 1000
+-- Of a queue with more waiters than this, the fields are not deleted one by one, which would take too long: the key is unlinked. So
+-- it is with more fields than this, most of which are marks of clients then.
+local MOST_DROPPED, MOST_FIELDS = 100, 1000
 -- How many dead places this script has passed, and how many grants it has given, of all its records together.
 local passed, served = 0, 0
 
@@ -146,7 +146,7 @@ end
 local function drop_queue(record)
   if record.marked or record.waiting > 0 then
     record.revocations = record.exists and not record.emptied and redis.call('HGET', record.key, 'revoked') or record.revocations
-    record.emptied, record.dropped = true, record.dropped + record.tail - record.head
+    record.emptied, record.dropped = true, record.dropped + record.waiting
     record.places = {}
   end
   record.head, record.tail, record.waiting, record.latest, record.marked = 1, 1, 0, 0, false
@@ -232,7 +232,7 @@ end
 -- Returns the fields of a record whose queue was dropped; nil: there are too many, or its user may not list them. In a slot of a
 -- cluster that is moving, a script may not write to a key that is gone, also if the script has unlinked it: the lock would be lost.
 local function fields_of(record)
-  local fields = record.emptied and record.exists and record.dropped <= MOST_PLACES and redis.pcall('HKEYS', record.key)
+  local fields = record.emptied and record.exists and record.dropped <= MOST_DROPPED and redis.pcall('HKEYS', record.key)
   return fields and not fields.err and #fields <= MOST_FIELDS and fields or nil
 end
 
