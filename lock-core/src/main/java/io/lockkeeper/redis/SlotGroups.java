@@ -43,7 +43,7 @@ final class SlotGroups {
     /** What attempts held when they were last placed in the queue of a later group than the first. */
     private final Map<String, Held> heldBefore = new ConcurrentHashMap<>();
 
-    /** Counts what is asked and told, because the answer to an earlier question may come after that to a later one. */
+    /** Numbers questions and answers, because an earlier question may be answered after a later one. */
     private final AtomicLong moments = new AtomicLong();
 
     /** How many locks an attempt holds, and since when that is known. */
@@ -83,7 +83,7 @@ final class SlotGroups {
         return session.commands.topology.slot(session.names.lock(name));
     }
 
-    /** Returns the names in their order, those that follow each other in one slot together. */
+    /** Returns the names in their order, grouped where neighbours share a slot. */
     private List<List<String>> inOrder(List<String> names) {
         if (names.size() == 1) {
             return List.of(names);
@@ -106,7 +106,7 @@ final class SlotGroups {
         }
         List<List<String>> groups = inOrder(command.names());
         CompletableFuture<AcquireReply> answer = groups.size() == 1 ? eval(command) : inTurn(command, groups);
-        // What was taken before the moving slot was met is asked for again, which is harmless.
+        // The groups before the moving slot are asked for again, which is harmless.
         return answer.exceptionallyCompose(failure -> Failures.isOfMovingSlot(failure, command.names())
                 ? inTurn(command, command.names().stream().map(List::of).toList())
                 : answer);
@@ -128,14 +128,14 @@ final class SlotGroups {
                 .thenApply(reply -> reply.toAcquireReply(command.leaseMillis(), longer));
     }
 
-    /** Takes one group after the other, and gives those taken back where a caller that does not wait finds one held. */
+    /** Acquires one group after the other. If a group is held and the caller does not wait, releases those before. */
     private CompletableFuture<AcquireReply> inTurn(
             AcquireCommand command, List<List<String>> groups, int next, Acquired taken) {
         if (next == groups.size()) {
             heldBefore.remove(command.attempt());
             return CompletableFuture.completedFuture(taken);
         }
-        // What is held while the attempt waits for a later group must last until it asks again.
+        // Locks that are held while the attempt waits for a later group must last until it asks again.
         long leaseMillis = command.queue() && next < groups.size() - 1
                 ? Math.max(command.leaseMillis(), session.traits.aliveMillis())
                 : command.leaseMillis();
@@ -151,10 +151,10 @@ final class SlotGroups {
             }
             if (reply instanceof AcquireReply.Queued queued) {
                 if (hasLost(command.attempt(), taken.firstTokens().size(), asked)) {
-                    // It may hold locks of later groups, which it cannot use: all goes back, and it begins anew.
+                    // It may hold locks of later groups, which it cannot use: it releases all and begins anew.
                     return CompletableFuture.completedFuture(new AcquireReply.Ended());
                 }
-                // What is held while it waits may last for a short time only: it is asked for again before that.
+                // Locks that are held while it waits may last for a short time only, and are asked for again before.
                 long soonest = Math.min(queued.remainingMillis(), taken.leaseMillis() / 2);
                 return CompletableFuture.completedFuture(
                         new AcquireReply.Queued(queued.holder(), soonest, queued.storeMillis()));
@@ -169,8 +169,8 @@ final class SlotGroups {
     }
 
     /**
-     * Notes how many locks a waiting attempt holds, and returns whether it held more when this was asked. The answer
-     * knows nothing of what was told after that.
+     * Records how many locks a waiting attempt holds, and returns whether it held more when the question was asked. An
+     * answer does not count what was learnt after its question.
      */
     private boolean hasLost(String attempt, int locks, long asked) {
         AtomicBoolean lost = new AtomicBoolean();
@@ -184,7 +184,7 @@ final class SlotGroups {
         return lost.get();
     }
 
-    /** Releases all groups at once, and answers with what is worst. The token is that of the first name. */
+    /** Releases all groups at once, and returns the worst reply. The token is that of the first name. */
     CompletableFuture<ReleaseReply> release(ReleaseCommand command) {
         List<List<String>> groups = inOrder(command.names());
         heldBefore.remove(command.attempt());
@@ -200,7 +200,7 @@ final class SlotGroups {
                 .thenApply(ScriptReply::toReleaseReply);
     }
 
-    /** Renews many holds with few requests: those of one slot together. */
+    /** Renews many holds with few requests: one for the holds of a slot. */
     List<CompletableFuture<Boolean>> renew(List<RenewCommand> commands) {
         Map<RenewCommand, CompletableFuture<Boolean>> answers = new HashMap<>();
         for (List<RenewCommand> group : renewals(commands, command -> slot(command.name()))) {
@@ -220,7 +220,7 @@ final class SlotGroups {
                 .thenApply(ScriptReply::renewed);
     }
 
-    /** Runs a script for all that share a slot; one for each of them while the slot moves. */
+    /** Runs a script for all names of a slot; one for each name while the slot is moving. */
     private static <C, R> CompletableFuture<R> together(
             List<C> part, Function<List<C>, CompletableFuture<R>> script, BinaryOperator<R> join) {
         CompletableFuture<R> reply = script.apply(part);

@@ -39,7 +39,7 @@ import redis.clients.jedis.exceptions.JedisConnectionException;
  */
 public final class JedisConnections {
 
-    /** One that is taken for good, and one for what goes on beside it. */
+    /** One connection that is never given back, and one for other commands. */
     private static final int LARGEST_POOL = 2;
 
     private JedisConnections() {}
@@ -95,13 +95,13 @@ public final class JedisConnections {
         }
     }
 
-    /** Returns what changes when a connection to a cluster's node ends; without a cluster Jedis sends nothing again. */
+    /** Returns counts that change when a connection to a cluster node ends; without a cluster Jedis never resends. */
     public static Object losses(RedisConnection connection) {
         return pools(connection.getNativeConnection()).stream()
                 .collect(Collectors.toMap(Function.identity(), JedisConnections::lost));
     }
 
-    /** Connections that the pool gave up while they were idle had no command under way. */
+    /** Counts lost connections, but not those that the pool closed while they were idle. */
     private static long lost(ConnectionPool pool) {
         while (true) {
             long idle = pool.getDestroyedByEvictorCount() + pool.getDestroyedByBorrowValidationCount();
@@ -127,7 +127,7 @@ public final class JedisConnections {
         }
     }
 
-    /** Has the pool give out this connection, or its idle ones, no more: they lead to a replica. */
+    /** Removes this connection, or the idle ones, from the pool, because they lead to a replica. */
     @SuppressWarnings("deprecation") // Spring Data has the newer client only where it is told to.
     public static void leave(RedisConnection connection) {
         Object client = connection.getNativeConnection();
@@ -144,14 +144,14 @@ public final class JedisConnections {
         }
     }
 
-    /** Has a server end one connection of a pool that cannot be reached, and the pool notice it. */
+    /** Makes the server close one connection of an inaccessible pool, and the pool notice that. */
     private static void dropOne(RedisSentinelClient client) {
         try (Pipeline sent = client.pipelined()) {
             for (String command : List.of("QUIT", "PING")) {
                 sent.sendCommand(() -> RedisNames.bytes(command), new byte[0][]);
             }
         } catch (JedisConnectionException ended) {
-            // By the first command, which the second one has found out.
+            // QUIT has ended the connection, which PING has noticed.
         }
     }
 
@@ -195,7 +195,7 @@ public final class JedisConnections {
         };
     }
 
-    /** Returns what runs scripts for a factory that connects by an address alone; null: this one needs more. */
+    /** Returns the runner of scripts for a factory of one server; null: the factory has a topology or a customizer. */
     public static @Nullable ScriptRunner scripts(
             JedisConnectionFactory factory, Duration limit, ScheduledExecutorService timer) {
         boolean single = !factory.isRedisSentinelAware() && !factory.isRedisClusterAware();

@@ -58,7 +58,7 @@ final class JedisPipeline implements ScriptRunner {
     private static final AtomicIntegerFieldUpdater<JedisPipeline> WATCHED =
             AtomicIntegerFieldUpdater.newUpdater(JedisPipeline.class, "watched");
 
-    /** A caller that must go sooner leaves the reading to the helper: a slow server must not cost the connection. */
+    /** A caller with less time does not lead: if it left before a slow server's reply, the connection would be lost. */
     private static final long SHORTEST_LEAD_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
     private final Duration limit;
@@ -69,7 +69,7 @@ final class JedisPipeline implements ScriptRunner {
     private final ExecutorService answering = DaemonThreads.limited("lockkeeper-redis-answers", ANSWERING_THREADS);
     private final Queue<Command> waiting = new ConcurrentLinkedQueue<>();
 
-    /** 1: there is a leader. Fields, because after an error there may be no room for a call. */
+    /** 1: there is a leader. A plain field, which can be written when an error has left no room for a call. */
     private volatile int led;
 
     /** 1: a look is scheduled. */
@@ -79,10 +79,10 @@ final class JedisPipeline implements ScriptRunner {
 
     private final Reconnects reconnects;
 
-    /** The number of useless connections when this one was made: if it has changed since, this one is useless, too. */
+    /** The count of useless connections when this one was made: if it has grown since, this one is useless, too. */
     private volatile int foundBefore;
 
-    /** The batch under way; without a leader, what an error left undone: the next leader begins with it. */
+    /** The batch under way. Without a leader, an error has interrupted it, and the next leader recovers it first. */
     private volatile @Nullable Batch batch;
 
     private volatile boolean closed;
@@ -120,15 +120,15 @@ final class JedisPipeline implements ScriptRunner {
         return link != null && foundBefore == reconnects.found.get();
     }
 
-    /** Sends a command; where its caller waits, the answer is there when this returns, or the caller's time is over. */
+    /** Sends a command. If its caller waits, this returns with the answer, or when the caller's time is over. */
     CompletableFuture<Object> call(Command command) {
-        // Asked first: as soon as it is in the queue, another thread may answer it and take its caller out.
+        // Asked before queueing: from then on another thread may answer the command and clear its caller.
         boolean waits = command.caller.get() != null;
         waiting.add(command);
         watch();
         if (closed) {
             refuse();
-            // Another leader may have answered it, and left it to the caller to complete it.
+            // Another leader may have answered it, and left the completion to the caller.
             command.caller.set(null);
             command.complete();
         } else if (waits) {
@@ -156,13 +156,13 @@ final class JedisPipeline implements ScriptRunner {
             own.caller.set(null);
         }
         if (goes) {
-            // It may have been this caller's turn to lead.
+            // It may have been chosen as the next leader.
             handOn();
         }
         own.complete();
     }
 
-    /** Sends the waiting commands and reads the replies, as the leader, and then gives up the lead. */
+    /** As the leader, sends the waiting commands and reads their replies; then gives up the lead. */
     private void lead(@Nullable Command own) {
         try {
             if (batch != null) {
@@ -191,7 +191,7 @@ final class JedisPipeline implements ScriptRunner {
         }
         Batch current = new Batch(own);
         batch = current;
-        // Each command is in the queue or in the batch at any moment.
+        // At any moment each command is in the queue or in the batch, so that an error loses none.
         Iterator<Command> queue = waiting.iterator();
         while (queue.hasNext() && current.commands.size() < LARGEST_BATCH) {
             Command next = queue.next();
@@ -201,7 +201,7 @@ final class JedisPipeline implements ScriptRunner {
             queue.remove();
         }
         current.begun = System.nanoTime();
-        // A look that came just before this has seen nothing to look after.
+        // The last look may have run before the batch began, and scheduled no further one.
         watch();
         for (Command command : current.commands) {
             open.send(command.send());
@@ -225,12 +225,12 @@ final class JedisPipeline implements ScriptRunner {
             } else {
                 answered(command, reply);
             }
-            // Not sooner: what an error leaves unanswered is sent again.
+            // After the answer: a command that an error leaves unanswered is sent again.
             current.answered++;
         }
         if (isOfNoUse) {
-            // Whatever has this address now, this connection leads to a server that was a master once; or has no
-            // password. So do those that were made with it.
+            // This connection leads to a former master, or lacks the password, whatever server has the address now. So
+            // do all connections of the same age.
             reconnects.found.compareAndSet(foundBefore, foundBefore + 1);
             end(open);
         }
@@ -249,7 +249,7 @@ final class JedisPipeline implements ScriptRunner {
         }
     }
 
-    /** Fails the commands that wait for a connection which cannot be made; they are not tried again at once. */
+    /** Connects; if that fails, fails the waiting commands, so that they are not tried again at once. */
     private Link connect() {
         reconnects.await(() -> closed);
         try {
@@ -271,7 +271,7 @@ final class JedisPipeline implements ScriptRunner {
         }
     }
 
-    /** Ends the connection of a batch that failed, over which the next reply may belong to any of its commands. */
+    /** Ends the connection of a failed batch, whose next reply may belong to any command, and requeues the commands. */
     private void recover(Throwable failure) {
         Batch left = batch;
         if (left == null) {
@@ -297,7 +297,7 @@ final class JedisPipeline implements ScriptRunner {
         batch = null;
     }
 
-    /** Ends a connection that failed: the next one is made at once, unless this one never was of any use. */
+    /** Ends a failed connection. The next one is made at once, unless this one has never worked. */
     private void end(Link failed) {
         drop();
         if (!failed.hasWorked) {
@@ -338,7 +338,7 @@ final class JedisPipeline implements ScriptRunner {
         } catch (RejectedExecutionException afterClose) {
             refuse();
         } catch (Error noThread) {
-            // What waits is looked after until there is one.
+            // The periodic look tries again.
             watch();
         }
     }
@@ -350,7 +350,7 @@ final class JedisPipeline implements ScriptRunner {
                 timer.schedule(this::look, LOOK_NANOS, TimeUnit.NANOSECONDS);
                 scheduled = true;
             } catch (RejectedExecutionException afterClose) {
-                // The timer ends later than this pipeline, which refuses what waits.
+                // The timer ends after the pipeline, whose end refuses waiting commands.
             } finally {
                 if (!scheduled) {
                     watched = 0;
@@ -370,11 +370,11 @@ final class JedisPipeline implements ScriptRunner {
                     open.cut();
                 }
             }
-            // The last leader may have had no room to hand on.
+            // The last leader may have had no room to hand the lead on.
             handOn();
         } finally {
             watched = 0;
-            // What has begun meanwhile may have taken this look for its own.
+            // A command that came meanwhile may have relied on this look.
             if (batch != null || !waiting.isEmpty()) {
                 watch();
             }
@@ -383,7 +383,7 @@ final class JedisPipeline implements ScriptRunner {
 
     private void refuse() {
         for (Command next = waiting.poll(); next != null; next = waiting.poll()) {
-            // A leader may just be sending it.
+            // A leader may be sending it at this moment.
             next.answer(Failures.closed());
             next.complete();
         }
@@ -414,10 +414,10 @@ final class JedisPipeline implements ScriptRunner {
         private final AtomicReference<@Nullable Object> outcome = new AtomicReference<>();
         private final AtomicReference<@Nullable Thread> caller = new AtomicReference<>();
 
-        /** The script whose hash the words name; null: they name none. */
+        /** The script whose hash is in the words; null: there is none. */
         private @Nullable LuaScript script;
 
-        /** What is sent; like the number of times that it was sent, changed only by the thread that sends it. */
+        /** The command and its arguments. Like the number of sends, changed only by the thread that sends it. */
         private byte[][] words;
 
         private int sends;
@@ -426,7 +426,7 @@ final class JedisPipeline implements ScriptRunner {
         /** Whether it was sent before without an answer, and may have run then. */
         boolean mayHaveRun;
 
-        /** Creates a command of the present thread, which does input and output if it waits. */
+        /** Creates a command of the present thread, which does its own I/O if it waits. */
         Command(long waitNanos, String name, @Nullable LuaScript script, byte[]... words) {
             this.name = name;
             this.script = script;
@@ -444,7 +444,7 @@ final class JedisPipeline implements ScriptRunner {
             return words;
         }
 
-        /** Sends the text of the script next time, of which the server knows no hash; false: that is no help. */
+        /** Replaces the hash, which the server does not know, by the script's text; false: the text was sent before. */
         private boolean toText() {
             LuaScript unknown = script;
             if (unknown == null) {
@@ -456,7 +456,7 @@ final class JedisPipeline implements ScriptRunner {
             return true;
         }
 
-        /** Has a command that was refused before it ran sent over a new connection, once; false: it was already. */
+        /** Permits one send over a new connection after a refusal before execution; false: it was permitted before. */
         private boolean mayGoElsewhere() {
             boolean first = !goesElsewhere;
             goesElsewhere = true;
@@ -464,12 +464,12 @@ final class JedisPipeline implements ScriptRunner {
             return first && !closed && maySend();
         }
 
-        /** Returns whether it may go out once more: commands may arrive twice, but not for ever. */
+        /** Returns whether it may be sent once more: the number of sends and the time are limited. */
         boolean maySend() {
             return sends < MAX_SENDS && !isOver() && System.nanoTime() - deadline < 0;
         }
 
-        /** Does not count the last sending, because the answer was not waited for; but it may have run. */
+        /** Does not count the last send, because its caller did not wait for the answer; but it may have run. */
         void notAwaited() {
             if (sends > 0) {
                 mayHaveRun = true;
@@ -477,7 +477,7 @@ final class JedisPipeline implements ScriptRunner {
             }
         }
 
-        /** Returns how long the caller still waits: no longer than the command. */
+        /** Returns how long the caller still waits, at most the command's own time. */
         private long callerNanos() {
             return leaves - System.nanoTime();
         }
@@ -494,13 +494,13 @@ final class JedisPipeline implements ScriptRunner {
             return isOver();
         }
 
-        /** Fails it, on the thread that sends it: where each copy was refused before it ran, or none was sent, it says so. */
+        /** Fails it, on the thread that sends it. The failure says so if no copy can have run. */
         private void fail(Throwable failure) {
             boolean mayRun = mayHaveRun || sends > 0;
             answer(mayRun ? Failures.at(name, failure) : Failures.notExecuted(name, failure));
         }
 
-        /** Takes what the server said, or a {@link StoreException}; only the first one counts. */
+        /** Takes the reply of the server, or a {@link StoreException}; only the first one counts. */
         private void answer(@Nullable Object reply) {
             if (!outcome.compareAndSet(null, reply == null ? NOTHING : reply)) {
                 return;
@@ -513,7 +513,7 @@ final class JedisPipeline implements ScriptRunner {
             }
         }
 
-        /** Where no thread can be had, or none any more, the timer completes the future, or else this thread. */
+        /** Completes the future on another thread, on the timer if none is available, or else on this thread. */
         private void completeElsewhere() {
             try {
                 answering.execute(this::complete);
@@ -536,7 +536,7 @@ final class JedisPipeline implements ScriptRunner {
         }
     }
 
-    /** The commands that are under way together, and the caller that reads their replies; null: the helper does. */
+    /** The commands that are under way together, and the command of the leading caller; null: the helper leads. */
     private static final class Batch {
 
         final List<Command> commands = new ArrayList<>(1);
@@ -544,20 +544,20 @@ final class JedisPipeline implements ScriptRunner {
         private final Thread leader = Thread.currentThread();
         int answered;
 
-        /** Since when the commands are under way; 0: they are still being gathered, by one thread. */
+        /** When the commands were sent; 0: the leader is still collecting them. */
         volatile long begun;
 
         Batch(@Nullable Command own) {
             this.own = own;
         }
 
-        /** Returns the command to which the next reply belongs; null: all have theirs. */
+        /** Returns the command to which the next reply belongs; null: all are answered. */
         @Nullable
         Command next() {
             return answered < commands.size() ? commands.get(answered) : null;
         }
 
-        /** Returns whether its leader ended it because its own time was up: the server may be well. */
+        /** Returns whether the leader's own time is up, in which case the server may be healthy. */
         boolean wasAbandoned() {
             return own != null && own.callerNanos() <= 0;
         }
@@ -578,10 +578,10 @@ final class JedisPipeline implements ScriptRunner {
         private final Connection connection;
         private volatile @Nullable Socket socket;
 
-        /** Whether anything but an error was answered over it: a server may refuse a client by the first answer. */
+        /** Whether it has given a reply that is no error: a server may refuse a client by its first reply. */
         boolean hasWorked;
 
-        /** Connects; fails as Jedis does. */
+        /** Connects, and throws the exceptions of Jedis. */
         Link(HostAndPort server, JedisClientConfig config) {
             JedisSocketFactory sockets = new DefaultJedisSocketFactory(server, config);
             this.connection = new Connection(
@@ -596,12 +596,12 @@ final class JedisPipeline implements ScriptRunner {
                     config);
         }
 
-        /** Writes a command, of which the server sees nothing before the next read. */
+        /** Writes a command into the buffer, which is sent before the next read. */
         void send(byte[][] words) {
             connection.sendCommand(() -> words[0], Arrays.copyOfRange(words, 1, words.length));
         }
 
-        /** Returns the next reply; an error of the server is one, too. */
+        /** Returns the next reply, which may be an error of the server. */
         @Nullable
         Object read() {
             try {
@@ -611,7 +611,7 @@ final class JedisPipeline implements ScriptRunner {
             }
         }
 
-        /** Cuts the connection: what reads or writes fails at once. */
+        /** Closes the socket: a thread that reads or writes fails at once. */
         void cut() {
             IOUtils.closeQuietly(socket);
         }

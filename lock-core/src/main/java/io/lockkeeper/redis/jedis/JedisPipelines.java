@@ -22,7 +22,7 @@ final class JedisPipelines implements ScriptRunner {
 
     private final List<JedisPipeline> pipelines;
 
-    /** How many calls have no answer yet. */
+    /** The number of calls without an answer. */
     private final AtomicInteger callers = new AtomicInteger();
 
     JedisPipelines(Supplier<JedisPipeline> pipeline) {
@@ -45,7 +45,7 @@ final class JedisPipelines implements ScriptRunner {
         }
     }
 
-    /** Returns the first that is connected and free; if none is, one by the lock, as long as all are connected. */
+    /** Returns the first free connected pipeline; if all are busy, the one that the lock's hash selects. */
     private JedisPipeline next(byte[] key, int usable) {
         JedisPipeline missing = null;
         JedisPipeline open = null;

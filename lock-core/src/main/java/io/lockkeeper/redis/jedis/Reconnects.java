@@ -17,26 +17,26 @@ final class Reconnects {
     private static final long FIRST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
     private static final long LONGEST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
-    /** How often a connection to the server was found to be of no use: those made before are no better. */
+    /** How often a connection was found to be useless, with which all connections of its age are useless. */
     final AtomicInteger found = new AtomicInteger();
 
     private long pauseNanos;
     private volatile long nextNanos = System.nanoTime();
 
-    /** Takes note of a connection that could not be made, or that ended before anything was answered. */
+    /** Records that a connection could not be made, or ended before it gave a reply. */
     synchronized void failed() {
         pauseNanos = Math.min(LONGEST_PAUSE_NANOS, Math.max(FIRST_PAUSE_NANOS, 2 * pauseNanos));
         // Clients that lost the server together must not come back together.
         nextNanos = System.nanoTime() + ThreadLocalRandom.current().nextLong(pauseNanos / 2, pauseNanos);
     }
 
-    /** Takes note of a connection over which something was answered. */
+    /** Records that a connection has given a reply. */
     synchronized void worked() {
         pauseNanos = 0;
         nextNanos = System.nanoTime();
     }
 
-    /** Waits until a connection may be made, or is not wanted any more. */
+    /** Waits until the next connection may be made, or is not wanted any more. */
     void await(BooleanSupplier isUnwanted) {
         long left = nextNanos - System.nanoTime();
         while (left > 0 && !isUnwanted.getAsBoolean()) {

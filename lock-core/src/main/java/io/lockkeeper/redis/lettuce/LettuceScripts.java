@@ -42,7 +42,7 @@ public final class LettuceScripts implements ScriptRunner {
 
     private static final long LEAST_STAY_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
-    /** How often a script is sent again whose connection ended, and how soon; a new connection takes some 70 ms. */
+    /** How often, and how soon, a script is sent again after its connection ended; a reconnect takes about 70 ms. */
     private static final int MOST_RESETS = 20;
 
     private static final long RESEND_MILLIS = 10;
@@ -61,10 +61,10 @@ public final class LettuceScripts implements ScriptRunner {
     /** The shared connection; null where it is not known to work. */
     private volatile @Nullable SharedConnection shared;
 
-    /** How often connections were lost, after which Lettuce sends again what had no answer. */
+    /** The number of lost connections, after each of which Lettuce resends unanswered commands. */
     private final AtomicLong losses = new AtomicLong();
 
-    /** When the last one was left, on the monotonic clock. */
+    /** When a connection was last closed because of {@link #leave}, on the monotonic clock. */
     private final AtomicLong leftNanos = new AtomicLong(System.nanoTime() - LEAST_STAY_NANOS);
 
     private final RedisConnectionStateListener listener = new RedisConnectionStateListener() {
@@ -77,10 +77,10 @@ public final class LettuceScripts implements ScriptRunner {
         }
     };
 
-    /** Which tells of its losses; those of nodes of a cluster are told by the client alone. */
+    /** The client that reports lost connections, the only source for those to cluster nodes. */
     private @Nullable AbstractRedisClient client;
 
-    /** The latest connection that a subclass of the factory gave, which tells of its losses itself. */
+    /** The latest connection from a subclass of the factory, which reports its own loss. */
     private @Nullable StatefulConnection<?, ?> foreign;
 
     private volatile boolean closed;
@@ -118,7 +118,7 @@ public final class LettuceScripts implements ScriptRunner {
         return call;
     }
 
-    /** One look for all: a timer for each would wake its thread for each command. */
+    /** Schedules one look for all scripts: a timer for each would wake its thread for every command. */
     private void armLook() {
         if (!looks.get() && looks.compareAndSet(false, true)) {
             lookAfter(limit.toNanos());
@@ -137,7 +137,7 @@ public final class LettuceScripts implements ScriptRunner {
         }
     }
 
-    /** Fails what is overdue, and looks again when the next one is. */
+    /** Fails overdue scripts, and looks again when the next one may be overdue. */
     private void look() {
         long next = limit.toNanos();
         try {
@@ -243,7 +243,7 @@ public final class LettuceScripts implements ScriptRunner {
         underWay.forEach(call -> call.end(null, Failures.closed()));
     }
 
-    /** A script that is under way, until its reply is there, or its time is over. */
+    /** A script under way, until its reply arrives or its time is over. */
     private final class Call extends CompletableFuture<Object> {
 
         private final SharedConnection open;
@@ -258,7 +258,7 @@ public final class LettuceScripts implements ScriptRunner {
         private boolean ends;
         private int waits;
 
-        /** Whether a connection was lost since it was sent: a copy may have run that was not answered. */
+        /** Whether a connection was lost since it was sent, so that an unanswered copy may have run. */
         private boolean mayHaveRun;
 
         Call(SharedConnection open, LuaScript script, List<byte[]> keys, List<byte[]> arguments) {
@@ -313,7 +313,7 @@ public final class LettuceScripts implements ScriptRunner {
             return unknown ? end(null, Failures.mayHaveRunBefore()) : end(reply, null);
         }
 
-        /** Returns whether it is sent once more, over the connection that is made anew. */
+        /** Returns whether it is sent again, over a new connection. */
         private boolean goesOn(@Nullable Throwable failure) {
             if (Failures.isOfReplica(failure)) {
                 ends = leave(open);
@@ -327,7 +327,7 @@ public final class LettuceScripts implements ScriptRunner {
             return failure instanceof IOException && resets++ < MOST_RESETS && open.isRestored() && !closed;
         }
 
-        /** Not at once: the connection is to end first. */
+        /** Sends it again after a pause, so that the failed connection is closed first. */
         private void sendLater() {
             try {
                 timer.schedule(this::resend, RESEND_MILLIS, TimeUnit.MILLISECONDS);
@@ -345,7 +345,7 @@ public final class LettuceScripts implements ScriptRunner {
             }
         }
 
-        /** Tells its end, once. Before that, what asks again at once must not meet a connection that has failed. */
+        /** Completes it once. A failed connection is dropped before, since the caller may ask again at once. */
         @SuppressWarnings("NullAway") // A null reply is as good as any where it is not read.
         boolean end(byte @Nullable [] reply, @Nullable StoreException failure) {
             if (!underWay.remove(this)) {

@@ -29,10 +29,10 @@ final class SharedConnection {
     private final boolean combines;
     private final Queue<AsyncCommand<byte[], byte[], ?>> waiting = new ConcurrentLinkedQueue<>();
 
-    /** Whether what waits will be written. */
+    /** Whether a flush of the waiting commands is scheduled. */
     private final AtomicBoolean writes = new AtomicBoolean();
 
-    /** Which writes and reads; null: it is not known. */
+    /** The event loop that writes and reads; null: unknown. */
     private volatile @Nullable Executor loop;
 
     SharedConnection(StatefulConnection<byte[], byte[]> connection) {
@@ -46,18 +46,18 @@ final class SharedConnection {
         return connection.isOpen();
     }
 
-    /** Returns whether Lettuce makes it anew where it is lost. */
+    /** Returns whether Lettuce reconnects after a loss. */
     boolean isRestored() {
         return connection.getOptions().isAutoReconnect();
     }
 
-    /** Has the server end it. */
+    /** Makes the server close it. */
     void quit() {
         var output = new StatusOutput<>(ByteArrayCodec.INSTANCE);
         dispatch(List.of(new AsyncCommand<>(new Command<>(CommandType.QUIT, output))));
     }
 
-    /** Sends a command, which fails where Lettuce refuses it. */
+    /** Sends a command, which fails if Lettuce refuses it. */
     void send(AsyncCommand<byte[], byte[], ?> command) {
         Executor writer = loop;
         if (writer == null) {
@@ -98,7 +98,7 @@ final class SharedConnection {
         }
     }
 
-    /** Learns which thread reads, on that thread: after a reconnection it may be another one. */
+    /** Records the event loop, on its thread; after a reconnect it may be another one. */
     void answered() {
         if (combines) {
             try {

@@ -91,7 +91,7 @@ public final class ReplicatedCommands implements ScriptRunner {
         return command.result;
     }
 
-    /** Over the connection to each master; to that of any key, where none is known yet. Does not wait for any. */
+    /** Uses the connection to each known master, or to that of some key if none is known. Does not block. */
     @Override
     public CompletableFuture<?> keepAlive() {
         CompletableFuture<?> known = servers.isEmpty()
@@ -149,10 +149,10 @@ public final class ReplicatedCommands implements ScriptRunner {
         private final Queue<Command> waiting = new ConcurrentLinkedQueue<>();
         private final ExecutorService thread;
 
-        /** The id of the master's history of writes, which begins anew with another master. */
+        /** The master's replication id, which changes with each new master. */
         private String history = "";
 
-        /** How many replicas must have a write: all that it had at once in this history, also missing ones. */
+        /** How many replicas must have a write: the most that were online at once under this id, gone ones included. */
         private int wanted = acks.least();
 
         Master(String name) {
@@ -214,7 +214,7 @@ public final class ReplicatedCommands implements ScriptRunner {
             }
         }
 
-        /** Sends commands once more, of which some server may have run a first copy. */
+        /** Sends commands again, of which a first copy may have run on some server. */
         private void connectionFailed(List<Command> batch, Throwable failure, boolean mayHaveRun) {
             leave();
             if (Failures.isOfPassword(failure)) {
@@ -234,7 +234,7 @@ public final class ReplicatedCommands implements ScriptRunner {
             }
         }
 
-        /** Another server may be the master now, which those know that are asked again. */
+        /** Looks up the master again, which may be another server now. */
         private void leave() {
             connection.disconnect();
             refresh.run();
@@ -288,7 +288,7 @@ public final class ReplicatedCommands implements ScriptRunner {
             return bytes("WAIT", "" + count, "" + acks.timeout().toMillis());
         }
 
-        /** Answers those that need no replicas, and returns the replies to the others. */
+        /** Answers the commands that need no replicas, and returns the replies to the others. */
         private Map<Command, Object> takeReplies(List<Command> batch, List<? extends @Nullable Object> replies) {
             int position = 0;
             Map<Command, Object> written = new LinkedHashMap<>();
@@ -308,7 +308,7 @@ public final class ReplicatedCommands implements ScriptRunner {
             return written;
         }
 
-        /** The server has refused a command before it ran: it is sent again where that helps. */
+        /** Handles a refusal before execution: sends the command again if that can help. */
         private void refused(Command command, Throwable refusal) {
             Matcher redirection = REDIRECTION.matcher(Failures.rootMessage(refusal));
             if (Failures.isOfReplica(refusal) || Failures.isOfPassword(refusal)) {
@@ -333,7 +333,7 @@ public final class ReplicatedCommands implements ScriptRunner {
             }
         }
 
-        /** Returns the name of the server to which this one sends its callers; without a host it is on the same one. */
+        /** Returns the server of a redirection; without a host it is on the host of this one. */
         private String target(String told) {
             int colon = told.lastIndexOf(':');
             String host = told.substring(0, colon);
@@ -360,25 +360,25 @@ public final class ReplicatedCommands implements ScriptRunner {
         }
     }
 
-    /** A script that runs on a master; most count only when replicas have what they wrote. */
+    /** A script that runs on a master; most count only when replicas have their writes. */
     private static final class Command {
 
         final CompletableFuture<Object> result = new CompletableFuture<>();
         final LuaScript script;
 
-        /** Whether it counts only when replicas have what it wrote. */
+        /** Whether it counts only when replicas have its writes. */
         final boolean counts;
 
-        /** What is sent: the script's hash, or its text once a server did not know that. */
+        /** The command: with the script's hash, or with its text after a server did not know the hash. */
         byte[][] words;
 
-        /** Whether the slot of the keys is on its way to the server. */
+        /** Whether the slot of the keys is moving to the server, which needs ASKING. */
         boolean asking;
 
-        /** Whether a lost connection may have been there before the command was: a new one is worth a try. */
+        /** Whether to try a new connection once: the lost one may have been dead before the command was sent. */
         boolean retried;
 
-        /** Whether it was sent before without an answer, and may have run then. */
+        /** Whether it was sent before without an answer, so that it may have run. */
         boolean mayHaveRun;
 
         private int sends;
@@ -389,7 +389,7 @@ public final class ReplicatedCommands implements ScriptRunner {
             this.counts = COUNTED.contains(script.name());
         }
 
-        /** Returns whether the command may be sent once more; where not, it has failed. */
+        /** Returns whether the command may be sent again; if not, fails it. */
         boolean maySend(Throwable reason) {
             sends++;
             if (sends > MOST_SENDS) {
@@ -452,7 +452,7 @@ public final class ReplicatedCommands implements ScriptRunner {
         protected abstract List<? extends @Nullable Object> exchange(
                 RedisConnection connection, List<byte[][]> commands);
 
-        /** Ends a connection, which may lead to a server that was the master once: no pool may give it again. */
+        /** Closes a connection for good: it may lead to a former master, and no pool may reuse it. */
         protected void end(RedisConnection connection) {
             connection.close();
         }
@@ -462,7 +462,7 @@ public final class ReplicatedCommands implements ScriptRunner {
             return true;
         }
 
-        /** Connects where there is no connection; as long as that fails, nothing is sent. */
+        /** Connects if there is no connection. */
         final void connect() {
             if (open != null && !isAlive(open)) {
                 disconnect();
@@ -475,7 +475,7 @@ public final class ReplicatedCommands implements ScriptRunner {
             }
         }
 
-        /** Not on a new connection: what was sent over another one counts for none of its replicas there. */
+        /** Sends commands over the present connection; never over a new one, on which a WAIT would count no writes. */
         final List<? extends @Nullable Object> exchange(List<byte[][]> commands) {
             RedisConnection connection = open;
             if (connection == null) {
