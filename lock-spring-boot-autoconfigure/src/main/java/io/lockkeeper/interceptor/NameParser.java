@@ -25,10 +25,12 @@ import org.springframework.core.DefaultParameterNameDiscoverer;
 import org.springframework.core.ParameterNameDiscoverer;
 import org.springframework.core.ResolvableType;
 import org.springframework.expression.EvaluationContext;
+import org.springframework.expression.EvaluationException;
 import org.springframework.expression.Expression;
 import org.springframework.expression.ParseException;
 import org.springframework.expression.ParserContext;
 import org.springframework.expression.common.CompositeStringExpression;
+import org.springframework.expression.spel.ExpressionState;
 import org.springframework.expression.spel.SpelNode;
 import org.springframework.expression.spel.ast.BeanReference;
 import org.springframework.expression.spel.ast.CompoundExpression;
@@ -39,6 +41,7 @@ import org.springframework.expression.spel.ast.MethodReference;
 import org.springframework.expression.spel.ast.Projection;
 import org.springframework.expression.spel.ast.PropertyOrFieldReference;
 import org.springframework.expression.spel.ast.Selection;
+import org.springframework.expression.spel.ast.TypeReference;
 import org.springframework.expression.spel.ast.VariableReference;
 import org.springframework.expression.spel.standard.SpelExpression;
 import org.springframework.expression.spel.standard.SpelExpressionParser;
@@ -139,7 +142,7 @@ record NameParser(
             return new NamePart(source, null, template);
         }
         String text = "#{" + source + "}";
-        new Check(text, parameters, beans, faults).checkValue(written.getAST(), true);
+        new Check(text, parameters, this, faults).checkValue(written.getAST(), true);
         return new NamePart(text, parser.parseRaw(parameters.inRoot(source)), template);
     }
 
@@ -153,7 +156,7 @@ record NameParser(
     }
 
     /** Finds in a parsed expression what would be null, or fail, at every call. */
-    record Check(String text, ParameterNames parameters, Predicate<String> beans, Faults faults) {
+    record Check(String text, ParameterNames parameters, NameParser parser, Faults faults) {
 
         private static final Set<String> ROOT = Set.of("method", "args", "target", "targetClass");
         private static final Properties PROPERTIES = new Properties();
@@ -186,9 +189,11 @@ record NameParser(
                         "Call a method of a bean, as in @bean.method(..)");
             } else if (node instanceof BeanReference) {
                 String name = node.toStringAST().replaceAll("[@'\"]", "");
-                if (!beans.test(name)) {
+                if (!parser.beans().test(name)) {
                     fault("uses the bean '" + name + "', which does not exist", "Write the name of a bean");
                 }
+            } else if (node instanceof TypeReference type) {
+                checkType(type);
             } else if (isFirst && inRoot && node instanceof PropertyOrFieldReference property) {
                 if (!ROOT.contains(property.getName())) {
                     fault(
@@ -308,6 +313,16 @@ record NameParser(
                         "Compile with -parameters (javac) or -java-parameters (kotlinc), or write #p0 for the first parameter");
             } else {
                 fault("uses #" + name + ", which is no parameter", "Known are: " + parameters.listed());
+            }
+        }
+
+        private void checkType(TypeReference type) {
+            try {
+                type.getValue(new ExpressionState(parser.context()));
+            } catch (EvaluationException missing) {
+                fault(
+                        "uses " + type.toStringAST() + ", which is not on the class path",
+                        "Write the full name of a class, as in T(java.time.LocalDate)");
             }
         }
 

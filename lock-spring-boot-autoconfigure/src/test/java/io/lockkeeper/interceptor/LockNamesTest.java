@@ -407,6 +407,7 @@ class LockNamesTest {
                 "bareCall | calls id(..) on nothing | @bean.id(..)",
                 "function | calls a function | @bean.method(..)",
                 "unknownBean | uses the bean 'tenant', which does not exist | name of a bean",
+                "unknownType | uses T(java.lang.Mth), which is not on the class path | full name",
                 "unreadable | cannot be read | #{...}",
                 "blank | is blank | leave it out",
                 "tooLong | at most 512 bytes | another name",
@@ -696,6 +697,9 @@ class LockNamesTest {
 
         @DistributedLocked("#{@tenant.current()}")
         void unknownBean() {}
+
+        @DistributedLocked("#{T(java.lang.Mth).abs(1)}")
+        void unknownType() {}
 
         @DistributedLocked("order:#{#order.id")
         void unreadable(Order order) {}
