@@ -112,12 +112,11 @@ record Clients(RedisConnectionFactory factory, Duration limit) {
         if (factory instanceof JedisConnectionFactory jedis && factory.getClass() != JedisConnectionFactory.class) {
             GenericObjectPoolConfig<?> pool = JedisConnections.pool(jedis);
             if (pool != null && (pool.getMaxTotal() == 0 || pool.getMaxTotal() == 1)) {
-                throw new IllegalArgumentException(
-                        "The pool of " + factory.getClass().getName() + " has "
-                                + pool.getMaxTotal()
-                                + " connections, and the locks take one of them for good, because this is a"
-                                + " subclass of JedisConnectionFactory: set spring.data.redis.jedis.pool.max-active, which is the"
-                                + " maxTotal of its pool, to 3 or more");
+                throw new IllegalArgumentException("The pool of "
+                        + factory.getClass().getName()
+                        + " has too few connections, at most " + pool.getMaxTotal() + ", because the subscription for"
+                        + " grants takes one for good from that of a subclass of JedisConnectionFactory: set"
+                        + " spring.data.redis.jedis.pool.max-active, the maxTotal of the pool, to 3 or more");
             }
         }
     }
