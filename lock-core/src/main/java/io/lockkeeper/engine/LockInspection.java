@@ -292,7 +292,9 @@ final class LockInspection implements LockInspector {
             throw new IllegalArgumentException("The limit must be 1 or more, but is " + limit);
         }
         List<String> candidates = PendingAnswers.answer(
-                namePattern, store.find(namePattern, Math.max(limit, MOST_NAMES)), SEARCH_PATIENCE * patienceNanos);
+                namePattern,
+                store.find(namePattern, Math.max(limit, MOST_NAMES)),
+                Math.min(patienceNanos, Long.MAX_VALUE / SEARCH_PATIENCE) * SEARCH_PATIENCE);
         List<LockStatus> found = new ArrayList<>();
         for (int from = 0; from < candidates.size() && found.size() < limit; from += AT_ONCE) {
             List<CompletableFuture<Optional<LockStatus>>> answers =
