@@ -199,7 +199,7 @@ class ReplicaAcksTest {
             }
             Awaitility.await()
                     .atMost(Duration.ofSeconds(20))
-                    .until(() -> events.events(LockListener.Renewed.class).size() >= 100);
+                    .until(() -> events.events(LockListener.Renewed.class).size() >= 150);
             assertThat(leases).allMatch(LockLease::isHeld);
             assertThat(leases).allMatch(lease -> lease.release() == ReleaseResult.RELEASED);
             assertThat(events.events(LockListener.RenewalFailed.class)).isEmpty();
