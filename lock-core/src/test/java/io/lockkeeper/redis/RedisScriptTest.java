@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lockkeeper.testing.LockRecord;
 import io.lockkeeper.testing.RedisServer;
+import io.lockkeeper.testing.RespConnection;
 import java.util.List;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
@@ -310,5 +311,26 @@ class RedisScriptTest {
         acquire(B1, LONG, 0, LONG);
         assertThat(release(A1, 0)).startsWith("NOT_HELD");
         assertThat(owner()).isEqualTo(B1);
+    }
+
+    /** An older ACL line lacks the right to list the fields of a record. */
+    @Test
+    void aQueueIsDroppedWithoutTheRightToListItsFields() {
+        server.command("ACL", "SETUSER", "old", "on", ">secret", "~*", "&*", "+@all", "-hkeys");
+        try (RespConnection old = server.connect()) {
+            old.command("AUTH", "old", "secret");
+            ScriptCalls calls = new ScriptCalls(server, key, old::command);
+            acquire(A1, LONG, 0, LONG);
+            acquire(B1, LONG, 1, LONG);
+            long token = calls.record().token();
+
+            assertThat(ScriptCalls.texts(calls.release(A1, 0, 0)).get(0)).isEqualTo("RELEASED");
+
+            assertThat(calls.record().owner()).isEmpty();
+            assertThat(calls.record().waiting()).isZero();
+            assertThat(calls.record().token()).isEqualTo(token);
+            assertThat(server.command("HLEN", key)).isEqualTo(2L);
+            assertThat(server.command("PTTL", key)).isNotEqualTo(-1L);
+        }
     }
 }

@@ -21,6 +21,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicIntegerArray;
+import java.util.function.Consumer;
 import java.util.stream.IntStream;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
@@ -42,6 +43,8 @@ class SlotMigrationTest {
     private static final int LEAST_TAKEN = 100;
     private static final Duration PATIENCE = Duration.ofSeconds(20);
     private static final String NAME = "{moving} ";
+
+    private static final String FIRST = "FIRSTCLIENT100000001";
 
     /** How long places and grants last, ms. */
     private static final long ALIVE = 20_000;
@@ -183,61 +186,91 @@ class SlotMigrationTest {
     /** In such a slot a script may not write to a key that is gone: one that it took away itself, as well. */
     @Test
     void aHolderKeepsItsLockWhenTheLastWaiterOfAGoneClientLeavesWhileTheSlotMoves() {
-        String key = "lockkeeper:lock:queue of the gone";
-        RedisServer from = cluster.masterOf(key);
-        RedisServer to = cluster.masters().get(from == cluster.masters().get(0) ? 1 : 0);
-        ScriptCalls calls = new ScriptCalls(from, key);
-        String first = "FIRSTCLIENT100000001";
-        String gone = "GONECLIENT1100000001";
         String holder = "HOLDCLIENT1100000001";
         String last = "LASTCLIENT1100000001";
-        acquire(calls, first, 0, 1);
-        acquire(calls, gone, ALIVE, 1);
-        acquire(calls, holder, ALIVE, 1);
-        acquire(calls, last, ALIVE, 1);
-        calls.release(first, 0, 0);
-        // The grant of the first one has lapsed: its client is gone.
-        Awaitility.await().until(() -> {
-            acquire(calls, holder, ALIVE, 1);
-            return calls.record().owner().equals(holder) && calls.record().state() == 'H';
-        });
-        cluster.beginMove(key, from, to);
-        try {
-            assertThat(ScriptCalls.texts(calls.release(last, 0, 0)).get(0)).isNotEqualTo("FOREIGN");
-
-            assertThat(calls.record().owner()).isEqualTo(holder);
-            assertThat(calls.record().waiting()).isZero();
-            assertThat(from.command("HLEN", key)).isEqualTo(2L);
-        } finally {
-            cluster.finishMove(key, from, to);
-        }
-        assertThat(new ScriptCalls(to, key).record().owner()).isEqualTo(holder);
+        ScriptCalls moved = moving(
+                "queue of the gone",
+                calls -> {
+                    acquire(calls, FIRST, 0, 1);
+                    acquire(calls, "GONECLIENT1100000001", ALIVE, 1);
+                    acquire(calls, holder, ALIVE, 1);
+                    acquire(calls, last, ALIVE, 1);
+                    calls.release(FIRST, 0, 0);
+                    // The grant of the second one has lapsed: its client is gone.
+                    Awaitility.await().until(() -> {
+                        acquire(calls, holder, ALIVE, 1);
+                        return calls.record().owner().equals(holder)
+                                && calls.record().state() == 'H';
+                    });
+                },
+                calls -> {
+                    assertThat(ScriptCalls.texts(calls.release(last, 0, 0)).get(0))
+                            .isEqualTo("LEFT");
+                    assertThat(calls.record().owner()).isEqualTo(holder);
+                    assertThat(calls.record().waiting()).isZero();
+                    assertThat(calls.server().command("HLEN", calls.key())).isEqualTo(2L);
+                });
+        assertThat(moved.record().owner()).isEqualTo(holder);
     }
 
     @Test
     void aLockOfWhichAllWaitersAreDeadIsTakenWhileItsSlotMoves() {
-        String key = "lockkeeper:lock:queue of the dead";
+        String next = "NEXTCLIENT1100000001";
+        ScriptCalls moved = moving(
+                "queue of the dead",
+                calls -> {
+                    acquire(calls, FIRST, 0, GRANT);
+                    for (int i = 1; i <= 100; i++) {
+                        acquire(calls, String.format("DEADCLIENT11%08d", i), 1, GRANT);
+                    }
+                },
+                calls -> {
+                    long before = calls.record().token();
+                    calls.release(FIRST, 0, 0);
+                    assertThat(calls.record().owner()).isEmpty();
+                    assertThat(calls.record().token()).isEqualTo(before);
+                    acquire(calls, next, 0, GRANT);
+                    assertThat(calls.record().owner()).isEqualTo(next);
+                    assertThat(calls.record().token()).isGreaterThan(before);
+                    assertThat(calls.server().command("HLEN", calls.key())).isEqualTo(2L);
+                });
+        assertThat(moved.record().owner()).isEqualTo(next);
+    }
+
+    @Test
+    void readersKeepTheirLockWhenAllWritersBehindThemAreDeadWhileItsSlotMoves() {
+        String reader = "READCLIENT1100000001";
+        String other = "READCLIENT1100000002";
+        ScriptCalls moved = moving(
+                "queue behind readers",
+                calls -> {
+                    calls.acquire(reader, "R", 20_000, 0, GRANT, 1, calls.micros());
+                    calls.acquire(other, "R", 20_000, 0, GRANT, 1, calls.micros());
+                    calls.acquire("DEADCLIENT1100000001", "W", 20_000, 1, GRANT, 1, calls.micros());
+                },
+                calls -> {
+                    calls.release(other, 0, 0);
+                    assertThat(calls.record().waiting()).isZero();
+                    assertThat(calls.server().field(calls.key(), "readers")).startsWith(reader);
+                    assertThat(calls.server().command("HLEN", calls.key())).isEqualTo(3L);
+                });
+        assertThat(moved.server().field(moved.key(), "readers")).startsWith(reader);
+    }
+
+    /** Acts on a lock before its slot moves, and while it does; returns the scripts at the new master. */
+    private static ScriptCalls moving(String name, Consumer<ScriptCalls> before, Consumer<ScriptCalls> during) {
+        String key = "lockkeeper:lock:" + name;
         RedisServer from = cluster.masterOf(key);
         RedisServer to = cluster.masters().get(from == cluster.masters().get(0) ? 1 : 0);
         ScriptCalls calls = new ScriptCalls(from, key);
-        acquire(calls, "FIRSTCLIENT100000001", 0, GRANT);
-        for (int i = 1; i <= 100; i++) {
-            acquire(calls, String.format("DEADCLIENT11%08d", i), 1, GRANT);
-        }
-        long before = calls.record().token();
+        before.accept(calls);
         cluster.beginMove(key, from, to);
         try {
-            calls.release("FIRSTCLIENT100000001", 0, 0);
-            assertThat(calls.record().owner()).isEmpty();
-            assertThat(calls.record().token()).isEqualTo(before);
-            acquire(calls, "NEXTCLIENT1100000001", 0, GRANT);
-            assertThat(calls.record().owner()).isEqualTo("NEXTCLIENT1100000001");
-            assertThat(calls.record().token()).isGreaterThan(before);
-            assertThat(from.command("HLEN", key)).isEqualTo(2L);
+            during.accept(calls);
         } finally {
             cluster.finishMove(key, from, to);
         }
-        assertThat(new ScriptCalls(to, key).record().owner()).isEqualTo("NEXTCLIENT1100000001");
+        return new ScriptCalls(to, key);
     }
 
     private static void acquire(ScriptCalls calls, String attempt, long alive, long grant) {
